@@ -18,7 +18,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import (
     DEVICE_NOTE,
-    Device,
+    BrowserDevice,
     UserSession,
     if_lasting,
     noted_device,
@@ -34,7 +34,7 @@ class OwnSession:
 
     session: UserSession
     clients: tuple[Client, ...]
-    device: Device
+    device: BrowserDevice
     ends_at: datetime
     is_current: bool
 
@@ -43,7 +43,7 @@ class OwnSession:
 class OwnDevice:
     """The sessions on one system, the one used last first."""
 
-    device: Device
+    device: BrowserDevice
     sessions: tuple[OwnSession, ...]
 
     @property

@@ -14,7 +14,7 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    Page,
+    ListingPage,
     Rights,
     RoleIndex,
     existing,
@@ -35,7 +35,7 @@ from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest
 from gateway.domain.roles import EffectiveRoles
-from gateway.representations.field_table import Names
+from gateway.representations.field_table import FieldNames
 from gateway.representations.groups import (
     GroupDetails,
     GroupInput,
@@ -46,7 +46,7 @@ from gateway.representations.groups import (
 )
 from gateway.representations.refusals import attempt, describe, raise_all
 
-_NAMES = Names(("groups", "defaultGroups"))
+_NAMES = FieldNames(("groups", "defaultGroups"))
 _ROLE_LISTS = ("realmRoles", "clientRoles")
 
 
@@ -278,7 +278,7 @@ class GroupListing:
             return await shown_groups(stores, realm, rights, found, shape)
 
     async def members(
-        self, realm: Realm, group_id: str, page: Page, *, brief: bool
+        self, realm: Realm, group_id: str, page: ListingPage, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return the members of the page; raises NotFound and TooMany."""
         async with self._database.read() as stores:
@@ -347,7 +347,7 @@ def _tree(groups: Sequence[Group], details: Mapping[str, GroupDetails]) -> list[
 
 
 def _bounded(query: GroupQuery) -> GroupQuery:
-    return replace(query, maximum=Page(maximum=query.maximum).limit)
+    return replace(query, maximum=ListingPage(maximum=query.maximum).limit)
 
 
 def _access(rights: Rights) -> dict[str, bool]:

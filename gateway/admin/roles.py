@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    Page,
+    ListingPage,
     existing,
     get_user,
     load_roles,
@@ -305,7 +305,7 @@ def _is_default(realm: Realm, role: Role) -> bool:
     return role.client is None and role.name == realm.default_role_name
 
 
-_FIRST_PAGE: Final = Page()
+_FIRST_PAGE: Final = ListingPage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,7 +461,7 @@ class RoleMembers:
         self._database = database
 
     async def users(
-        self, acting: Acting, address: RoleAddress, page: Page = _FIRST_PAGE, *, brief: bool
+        self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
     ) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
             role = (await viewed(stores, acting, address)).role
@@ -474,7 +474,7 @@ class RoleMembers:
             return [{**user, "access": access} for user in shown]
 
     async def groups(
-        self, acting: Acting, address: RoleAddress, page: Page = _FIRST_PAGE, *, brief: bool
+        self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
     ) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
             role = (await viewed(stores, acting, address)).role

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    Page,
+    ListingPage,
     existing,
     get_user,
     get_user_for_update,
@@ -272,7 +272,7 @@ class ClientSessions:
             return await store.count_of_client(realm.id, client.id)
 
     async def page(
-        self, realm: Realm, client_id: str, page: Page, *, offline: bool
+        self, realm: Realm, client_id: str, page: ListingPage, *, offline: bool
     ) -> list[dict[str, Any]]:
         """Return a page of the sessions of one kind, oldest first; raises TooMany."""
         async with self._database.read() as stores:

@@ -20,8 +20,8 @@ from gateway.authentication.engine.levels import (
 )
 from gateway.authentication.engine.sign_in import (
     Authenticator,
-    Condition,
     Config,
+    FlowCondition,
     SignIn,
     WithoutEffect,
     is_set,
@@ -251,7 +251,7 @@ def _has_role(roles: EffectiveRoles, name: str) -> bool:
 
 def conditions(
     services: AuthenticationServices, find: Callable[[str], Authenticator]
-) -> tuple[Condition, ...]:
+) -> tuple[FlowCondition, ...]:
     """Return every condition that acts; `find` returns the authenticator with an id."""
     return (
         UserConfigured(services.accounts, find),

@@ -12,7 +12,7 @@ from uuid import uuid4
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.proofs import note_password
 from gateway.authentication.engine.results import AccountChange, AccountChanges
-from gateway.authentication.engine.sign_in import Config, Form, Outcome, Result, SignIn
+from gateway.authentication.engine.sign_in import AuthenticatorOutcome, Config, Form, Result, SignIn
 from gateway.authentication.new_users import (
     NewUser,
     default_actions,
@@ -178,7 +178,7 @@ class RegistrationTerms:
         return replace(draft, user=user, performed=draft.performed | {TERMS_AND_CONDITIONS})
 
 
-class UserCreation:
+class UserCreationAction:
     """`registration-user-creation`: the attributes of the user profile.
 
     Asks for the attributes that users may set, and checks them.
@@ -214,7 +214,7 @@ def _own_profile(sign_in: SignIn) -> OwnProfile:
 def form_actions(passwords: PasswordChanges) -> tuple[FormAction, ...]:
     """Return every part that acts."""
     return (
-        UserCreation(),
+        UserCreationAction(),
         RegistrationPassword(passwords),
         RegistrationTerms(),
     )
@@ -405,9 +405,9 @@ class RegistrationPageForm:
         if awaits_confirmation(sign_in):
             return confirmation_page(sign_in)
         if was_taken(sign_in):
-            return Outcome.SUCCEEDED
+            return AuthenticatorOutcome.SUCCEEDED
         actions = self._parts(sign_in)
-        return _registration_form(sign_in, actions) if actions else Outcome.ATTEMPTED
+        return _registration_form(sign_in, actions) if actions else AuthenticatorOutcome.ATTEMPTED
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the new user, or the form again."""
@@ -415,7 +415,7 @@ class RegistrationPageForm:
             return await self.authenticate(sign_in, config)
         actions = self._parts(sign_in)
         if not actions:
-            return Outcome.ATTEMPTED
+            return AuthenticatorOutcome.ATTEMPTED
         try:
             return await self._register(sign_in, actions, form)
         except _AddressTaken as taken:
@@ -444,7 +444,7 @@ class RegistrationPageForm:
         _sign_in_registered(sign_in, account)
         sign_in.account_changes = _registration_event(sign_in, form)
         if not verifies:
-            return Outcome.SUCCEEDED
+            return AuthenticatorOutcome.SUCCEEDED
         return await self._confirmations.ask(sign_in, draft.user.email or "")
 
     async def _stored(self, sign_in: SignIn, draft: NewAccount, *, verifies: bool) -> Account:

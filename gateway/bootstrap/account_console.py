@@ -17,7 +17,7 @@ from gateway.http.account_console import (
     PageHandler,
 )
 from gateway.http.account_pages import (
-    Applications,
+    ApplicationPages,
     Certificates,
     DeviceActivity,
     Groups,
@@ -92,6 +92,6 @@ def _page_handlers(accounts: AccountUseCases) -> tuple[PageHandler, ...]:
         SigningIn(accounts.credentials, accounts.certificates),
         Certificates(accounts.certificates),
         DeviceActivity(accounts.sessions),
-        Applications(accounts.applications, accounts.consents),
+        ApplicationPages(accounts.applications, accounts.consents),
         Groups(accounts.groups),
     )

@@ -10,6 +10,7 @@ from gateway.admin.client_scopes import ClientScopeAdministration
 from gateway.admin.clients import (
     ClientAccounts,
     ClientAdministration,
+    ClientCertificateAdministration,
     ClientDevices,
     ClientInstallation,
     ClientListing,
@@ -23,7 +24,6 @@ from gateway.admin.clients import (
     ScopeMappingAdministration,
     SectorIdentifiers,
 )
-from gateway.admin.clients import ClientCertificates as ClientCertificateAdministration
 from gateway.admin.components import Components
 from gateway.admin.expiry import ExpiryListing
 from gateway.admin.flows import (
@@ -31,7 +31,7 @@ from gateway.admin.flows import (
     ExecutionAdministration,
     FlowAdministration,
     FlowUseCases,
-    RequiredActions,
+    RequiredActionAdministration,
 )
 from gateway.admin.key_rotation import RealmKeys
 from gateway.admin.keys import KeyComponents, KeyMetadata
@@ -48,9 +48,9 @@ from gateway.admin.realms import (
     Localizations,
     MailServerTest,
     RealmChanges,
-    RealmDocuments,
     RealmListing,
     RealmUseCases,
+    RealmViews,
 )
 from gateway.admin.registration import (
     ClientRegistration,
@@ -130,7 +130,7 @@ def flow_use_cases(services: Services) -> FlowUseCases:
         administration=FlowAdministration(database, changes),
         executions=ExecutionAdministration(database, changes),
         configs=AuthenticatorConfigs(database, changes),
-        required_actions=RequiredActions(database, changes),
+        required_actions=RequiredActionAdministration(database, changes),
     )
 
 
@@ -138,7 +138,7 @@ def realm_use_cases(services: Services) -> RealmUseCases:
     """Return every use case of realms."""
     database = services.database
     return RealmUseCases(
-        listing=RealmListing(database, RealmDocuments(database, services.invalidation)),
+        listing=RealmListing(database, RealmViews(database, services.invalidation)),
         changes=RealmChanges(
             database=database,
             changes=services.changes,

@@ -17,7 +17,7 @@ from gateway.domain.ports.certificates import CertificateParser
 from gateway.forward_auth.bearer_tokens import BearerTokens
 from gateway.forward_auth.browser import PendingSignIns, SignOutCodes, SiteSignIn, SiteSignOut
 from gateway.forward_auth.callers import LiveAccounts
-from gateway.forward_auth.client_certificates import ClientCertificates
+from gateway.forward_auth.client_certificates import CertificateHolders
 from gateway.forward_auth.decisions import Decisions
 from gateway.forward_auth.identity_headers import ServiceTokens
 from gateway.forward_auth.session_cookies import SessionCookies
@@ -25,7 +25,7 @@ from gateway.forward_auth.user_explanation import UserExplanations
 from gateway.http.browser import PageReplies
 from gateway.http.forward_auth.browser_endpoint import SiteClients
 from gateway.http.forward_auth.refusals import RefusalPages
-from gateway.http.forward_auth.sign_in import SignInHandlers, SignOutHandler, SiteHandlers
+from gateway.http.forward_auth.sign_in import SignOutHandler, SiteHandlers, SiteSignInEndpoints
 from gateway.http.pages import Pages
 from gateway.http.realm_endpoint import RealmContext, realm_url
 from gateway.protocol.code_redemption import CodeRedemption
@@ -53,7 +53,7 @@ def site_decisions(
         services.sites,
         BearerTokens(accounts, tokens, sender_constraint(services, certificates), issuer),
         SessionCookies(accounts, services.site_sessions, sessions),
-        ClientCertificates(accounts, services.certificate_owners),
+        CertificateHolders(accounts, services.certificate_owners),
         services.clock,
         passed_headers=frozenset(name.lower() for name in passed_headers),
     )
@@ -116,7 +116,7 @@ def site_handlers(
     accounts = live_accounts(services, context.certificates)
     sites, clients = services.site_sessions, SiteClients(services.directory)
     return SiteHandlers(
-        sign_in=SignInHandlers(
+        sign_in=SiteSignInEndpoints(
             SiteSignIn(accounts, redemption, sites, services.pushed_requests),
             PendingSignIns(services.secrets),
             sites,

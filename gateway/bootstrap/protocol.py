@@ -25,7 +25,7 @@ from gateway.http.sign_in.endpoints import (
     ActionTokenPages,
     AuthorizationHandler,
     LoginActions,
-    SignInHandlers,
+    SignInEndpoints,
 )
 from gateway.http.sign_in.replies import OutcomeReplies
 from gateway.protocol.account_console import ConsoleClients
@@ -205,7 +205,7 @@ def browser_sign_in(
 
 def sign_in_handlers(
     services: Services, grants: GrantServices, checks: CheckServices, pages: Pages
-) -> SignInHandlers:
+) -> SignInEndpoints:
     """Return what answers the URLs of sign-ins."""
     endpoint = AuthorizationEndpoint(checks)
     user_codes = UserCodes(services.device_authorizations, checks)
@@ -213,7 +213,7 @@ def sign_in_handlers(
     cookies = browser_cookies(services, grants)
     shown = PageReplies(pages)
     replies = OutcomeReplies(shown, cookies, grants.encryption)
-    return SignInHandlers(
+    return SignInEndpoints(
         authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
         actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),
         links=ActionTokenPages(_links(services, grants, sign_in), cookies, replies, shown),

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gateway.bootstrap.forward_auth import Explanations
     from gateway.domain.certificates import CertificateEvidence
     from gateway.domain.forward_auth import (
+        AssertedIdentity,
         Decision,
-        Identity,
         OriginalRequest,
         Site,
         UnreadableSite,
@@ -42,7 +42,12 @@ if TYPE_CHECKING:
 _URL: Final = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]+)(?P<uri>.*)", re.DOTALL)
 _PEM: Final = re.compile("-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _LARGEST: Final = 1024 * 1024
-_STATUSES: Final = {"Allowed": 200, "Unauthenticated": 401, "Forbidden": 403}
+_DECISIONS: Final = {
+    "Allowed": ("allowed", 200),
+    "Unauthenticated": ("unauthenticated", 401),
+    "ForbiddenRequest": ("forbidden", 403),
+}
+"""Class of a decision -> its name in documents, and the status of the answer."""
 _LOCAL: Final = "127.0.0.1"
 
 
@@ -168,12 +173,13 @@ def _presented(parser: "CertificateParser", certificates: list[bytes]) -> "Certi
 def _decision_document(decision: "Decision", of_file: tuple["Site", ...]) -> dict[str, Any]:
     from gateway.domain.forward_auth import Allowed
 
-    kind, site = type(decision).__name__, decision.site
+    kind, status = _DECISIONS[type(decision).__name__]
+    site = decision.site
     refusal = None if isinstance(decision, Allowed) else decision
     identity = getattr(decision, "identity", None)
     return {
-        "decision": kind.lower(),
-        "status": _STATUSES[kind],
+        "decision": kind,
+        "status": status,
         "site": None if site is None else site.name,
         "source": None if site is None else ("rules file" if site in of_file else "realm"),
         "realms": [] if site is None else list(site.realms),
@@ -184,7 +190,7 @@ def _decision_document(decision: "Decision", of_file: tuple["Site", ...]) -> dic
     }
 
 
-def _caller(identity: "Identity") -> dict[str, Any]:
+def _caller(identity: "AssertedIdentity") -> dict[str, Any]:
     return {
         "realm": identity.realm,
         "credential": identity.kind.value,

@@ -16,7 +16,7 @@ import click
 from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 if TYPE_CHECKING:
-    from gateway.admin.users import Lockout, UserSummary
+    from gateway.admin.users import UserLockout, UserSummary
     from gateway.domain.deliveries import WebhookStatus
     from gateway.domain.mail import MailStatus
 
@@ -144,7 +144,7 @@ def _sign_in(shown: "UserSummary", now: datetime) -> str:
     return f"allowed, after {_failures(lockout)}" if lockout.record.failures else "allowed"
 
 
-def _failures(lockout: "Lockout") -> str:
+def _failures(lockout: "UserLockout") -> str:
     record = lockout.record
     failed = f"{record.failures} failed sign-in{'s' if record.failures != 1 else ''}"
     return f"{failed}, the last from {record.last_address}" if record.last_address else failed

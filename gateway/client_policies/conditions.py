@@ -21,7 +21,7 @@ from gateway.client_policies.events import (
     InvalidConfiguration,
     PolicyEvent,
 )
-from gateway.client_policies.interfaces import Condition, Configuration, Vote, vote
+from gateway.client_policies.interfaces import Condition, PolicyConfiguration, Vote, vote
 from gateway.domain.clients import Client
 from gateway.domain.groups import canonical_group_path
 
@@ -36,7 +36,7 @@ class Acr(Condition):
     acr: str
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         acr = configuration.text(_PROPERTY)
         if not acr:
             raise InvalidConfiguration(f"{_PROPERTY} must be an acr")
@@ -55,7 +55,7 @@ class AnyClient(Condition):
     provider: ClassVar = "any-client"
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         del configuration
         return cls()
 
@@ -76,7 +76,7 @@ class ClientAccessType(Condition):
     types: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(frozenset(configuration.texts("type")))
 
     def vote(self, event: PolicyEvent) -> Vote:
@@ -102,7 +102,7 @@ class ClientAttributes(Condition):
     attributes: tuple[tuple[str, str], ...] | None = None
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         text = configuration.text("attributes")
         if not text:
             return cls()
@@ -135,7 +135,7 @@ class ClientRoles(Condition):
     roles: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(frozenset(configuration.texts("roles")))
 
     def vote(self, event: PolicyEvent) -> Vote:
@@ -162,7 +162,7 @@ class ClientScopes(Condition):
     scopes: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         kind = configuration.text("type") or _DEFAULT
         if kind not in {_DEFAULT, _OPTIONAL, _ANY}:
             raise InvalidConfiguration(f"type is {kind[:50]!r}, allowed is Default, Optional, Any")
@@ -194,7 +194,7 @@ class ClientType(Condition):
     protocol: str = ""
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(configuration.text("protocol"))
 
     def vote(self, event: PolicyEvent) -> Vote:
@@ -215,7 +215,7 @@ class ClientUpdaterContext(Condition):
     sources: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(frozenset(configuration.texts("update-client-source")))
 
     def vote(self, event: PolicyEvent) -> Vote:
@@ -235,7 +235,7 @@ class ClientUpdaterSourceGroups(Condition):
     paths: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         names = configuration.texts("groups")
         return cls(frozenset(map(canonical_group_path, names)))
 
@@ -260,7 +260,7 @@ class ClientUpdaterSourceHost(Condition):
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         hosts = configuration.texts("trusted-hosts")
         names = [name for host in hosts for name in (_LOCALHOST if host == "localhost" else [host])]
         try:
@@ -300,7 +300,7 @@ class ClientUpdaterSourceRoles(Condition):
     roles: frozenset[Role] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(frozenset(map(_parse_role, configuration.texts("roles"))))
 
     def vote(self, event: PolicyEvent) -> Vote:
@@ -353,7 +353,7 @@ class GrantType(Condition):
     grants: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         names = ("grantTypes", "grant_types")
         return cls(frozenset(grant for name in names for grant in configuration.texts(name)))
 

@@ -30,7 +30,7 @@ _DIGITS: Final = len(str(_LARGEST))
 _MOST: Final = 1000
 
 
-class Configuration:
+class PolicyConfiguration:
     """The members of one configuration; null counts as absent. Raises InvalidConfiguration."""
 
     def __init__(self, members: Any) -> None:
@@ -142,7 +142,7 @@ class Condition(ABC):
 
     @classmethod
     @abstractmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         """Return the condition so configured; raises InvalidConfiguration."""
 
     @abstractmethod
@@ -163,7 +163,7 @@ class Executor:
     """Why requests of a client are not judged, only its creation and its changes."""
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         """Return the executor so configured; raises InvalidConfiguration."""
         del configuration
         return cls()
@@ -209,7 +209,7 @@ class AutoConfigured(Executor, ABC):
     auto_configure: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(configuration.flag("auto-configure"))
 
     def configure(self, change: ClientChange) -> ClientSettings:

@@ -24,8 +24,8 @@ from gateway.client_policies.executors import EXECUTORS, WITHOUT_DEMANDS
 from gateway.client_policies.interfaces import (
     ClientSettings,
     Condition,
-    Configuration,
     Executor,
+    PolicyConfiguration,
     SignInDemands,
     Vote,
 )
@@ -284,7 +284,7 @@ def executor_problem(entry: Mapping[str, Any]) -> str | None:
     if name not in EXECUTORS:
         return None
     try:
-        EXECUTORS[name].read(Configuration(entry.get("configuration")))
+        EXECUTORS[name].read(PolicyConfiguration(entry.get("configuration")))
     except InvalidConfiguration as error:
         return f"its executor {name}: {error}"
     return None
@@ -392,7 +392,7 @@ def _term(entry: Mapping[str, Any], *, strict: bool = False) -> _Term | None:
     if condition is None:
         return None
     try:
-        configuration = Configuration(entry.get("configuration"))
+        configuration = PolicyConfiguration(entry.get("configuration"))
         negated = configuration.flag("is-negative-logic")
         return _Term(condition.read(configuration), negated)
     except InvalidConfiguration:
@@ -406,6 +406,6 @@ def _executor(entry: Mapping[str, Any]) -> Executor | None:
     if executor is None:
         return None
     try:
-        return executor.read(Configuration(entry.get("configuration")))
+        return executor.read(PolicyConfiguration(entry.get("configuration")))
     except InvalidConfiguration:
         return None

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from gateway.doctor.edge import ClientCertificate, Edge, Headers, Unreachable, impostor_of
-from gateway.doctor.findings import Examination, Finding, Outcome, Place
+from gateway.doctor.edge import AttackedEdge, CertificateWithKey, Headers, Unreachable, impostor_of
+from gateway.doctor.findings import Examination, ExaminationOutcome, FilePlace, Finding
 from gateway.doctor.nginx_scopes import (
     DECISIONS,
     SECRET_HEADER,
@@ -20,7 +20,7 @@ from gateway.doctor.nginx_scopes import (
     Proxy,
     Server,
 )
-from gateway.domain.forward_auth import Allowed, Forbidden, OriginalRequest, Rule, Site
+from gateway.domain.forward_auth import Allowed, ForbiddenRequest, OriginalRequest, Rule, Site
 from gateway.domain.hosts import AmbiguousTarget, canonical_host
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.decisions import find_rule
@@ -39,23 +39,23 @@ class Attack:
     name: str
     repelled: str
     """The sentence of the report where nothing succeeded."""
-    run: Callable[["Target"], Iterator[Finding]]
+    run: Callable[["AttackTarget"], Iterator[Finding]]
 
 
 @dataclass(frozen=True)
-class Target:
+class AttackTarget:
     """A URL of the proxy, with everything that is known about it."""
 
-    edge: Edge
+    edge: AttackedEdge
     gateway: GatewayFacts
     now: datetime
     proxy: Proxy | None = None
     sites: SiteTable | None = None
-    certificate: ClientCertificate | None = None
-    bad_certificates: tuple[ClientCertificate, ...] = ()
+    certificate: CertificateWithKey | None = None
+    bad_certificates: tuple[CertificateWithKey, ...] = ()
     token: Secret | None = field(default=None, repr=False)
 
-    def make_impostor(self) -> ClientCertificate:
+    def make_impostor(self) -> CertificateWithKey:
         """Make a certificate of another authority, with the names of the good one."""
         return impostor_of(self.certificate, self.now)
 
@@ -88,12 +88,12 @@ class Target:
         named = [server for server in listening if self.edge.host in server.names]
         return named or listening
 
-    def place(self, location: Location | None) -> Place | None:
+    def place(self, location: Location | None) -> FilePlace | None:
         """Return the line at fault."""
         return None if location is None else location.place
 
 
-def _try_bad_certificates(target: Target) -> Iterator[Finding]:
+def _try_bad_certificates(target: AttackTarget) -> Iterator[Finding]:
     """No certificate, a foreign one, an expired one, a revoked one. attacks: A6, A8, A9."""
     if target.certificate is None:
         raise NotDone("--certificate FILE with a good certificate and its key is needed.")
@@ -124,14 +124,14 @@ _DIRECT_ACCESS_REMEDY: Final = (
 )
 
 
-def _try_direct_access(target: Target) -> Iterator[Finding]:
+def _try_direct_access(target: AttackTarget) -> Iterator[Finding]:
     """The gateway's own port, without the proxy. attacks: A1."""
     ports = sorted(_ports(target))
     if not ports:
         raise NotDone("the gateway has no TCP port.")
     reached = False
     for port in ports:
-        edge = Edge(f"http://{port}/realms/master")
+        edge = AttackedEdge(f"http://{port}/realms/master")
         try:
             usual = edge.ask()
             trusted = [
@@ -155,7 +155,7 @@ def _try_direct_access(target: Target) -> Iterator[Finding]:
         raise NotDone(f"nothing answers on {', '.join(ports)}.")
 
 
-def _ports(target: Target) -> set[str]:
+def _ports(target: AttackTarget) -> set[str]:
     """Return host and port of the gateway, as it listens and as nginx connects."""
     found = set() if target.gateway.listen.startswith("unix:") else {target.gateway.listen}
     if target.proxy is not None:
@@ -180,7 +180,7 @@ _FORGED_HEADERS_REMEDY: Final = (
 )
 
 
-def _try_forged_headers(target: Target) -> Iterator[Finding]:
+def _try_forged_headers(target: AttackTarget) -> Iterator[Finding]:
     """Headers that only the proxy may set, sent by the caller. attacks: A2, A4, A20, B4.
 
     Each has a value that the gateway refuses. Another answer than without the header proves
@@ -239,7 +239,7 @@ _FORGED_IDENTITY_REMEDY: Final = (
 )
 
 
-def _try_forged_identity(target: Target) -> Iterator[Finding]:
+def _try_forged_identity(target: AttackTarget) -> Iterator[Finding]:
     """Identity headers of the caller's own, together with a credential that passes. attacks: B6."""
     marker = f"doctor-{secrets.token_hex(8)}"
     visible = False
@@ -260,7 +260,7 @@ def _try_forged_identity(target: Target) -> Iterator[Finding]:
 
 
 def _arriving(
-    target: Target, path: str, location: Location | None, names: Sequence[str], marker: str
+    target: AttackTarget, path: str, location: Location | None, names: Sequence[str], marker: str
 ) -> Iterator[Finding]:
     """Send the names together, and one by one where that is refused or one of them arrives."""
     headers = (*target.authorization, *((name, f"{marker}-{name}") for name in names))
@@ -288,7 +288,7 @@ _PATHS_REMEDY: Final = (
 )
 
 
-def _try_paths(target: Target) -> Iterator[Finding]:
+def _try_paths(target: AttackTarget) -> Iterator[Finding]:
     """Every path that the rules protect, and every ambiguous spelling of one, needs a decision.
 
     The rules of this installation say what a request without a credential may do; the answer of
@@ -316,13 +316,15 @@ def _try_paths(target: Target) -> Iterator[Finding]:
                 )
 
 
-def _rule(found: Forbidden | tuple[Site, Rule]) -> str:
-    if isinstance(found, Forbidden):
+def _rule(found: ForbiddenRequest | tuple[Site, Rule]) -> str:
+    if isinstance(found, ForbiddenRequest):
         return found.explanation
     return f"the rule {found[1].name} requires one"
 
 
-def _paths(target: Target, sites: SiteTable, host: str) -> Iterator[tuple[str, Location | None]]:
+def _paths(
+    target: AttackTarget, sites: SiteTable, host: str
+) -> Iterator[tuple[str, Location | None]]:
     """Yield the paths of nginx's locations and of the rules."""
     yield from target.locations
     site = sites.site(host)
@@ -365,7 +367,7 @@ def _spellings_of_paths(path: str) -> Iterator[tuple[str, str]]:
 PATHS = Attack("paths", "No path passes that the rules refuse, in no spelling.", _try_paths)
 
 
-def _try_resumed_session(target: Target) -> Iterator[Finding]:
+def _try_resumed_session(target: AttackTarget) -> Iterator[Finding]:
     """A TLS session of a certificate, resumed: it would outlive a revocation. attacks: A9, A13."""
     if target.certificate is None or target.edge.scheme == "http":
         raise NotDone("--certificate FILE and a URL of https are needed.")
@@ -388,7 +390,7 @@ _BINDING_REMEDY: Final = (
 )
 
 
-def _try_stolen_token(target: Target) -> Iterator[Finding]:
+def _try_stolen_token(target: AttackTarget) -> Iterator[Finding]:
     """A certificate-bound token without its certificate, and with another one. attacks: A19."""
     if target.token is None or target.certificate is None:
         raise NotDone("--token FILE with a bound token and --certificate FILE are needed.")
@@ -412,7 +414,7 @@ _UNKNOWN: Final = ("realmgate-doctor.invalid", "127.0.0.1", "localhost:1")
 _UNKNOWN_HOST_REMEDY: Final = "a server with default_server and return 421 on the same port"
 
 
-def _try_unknown_host(target: Target) -> Iterator[Finding]:
+def _try_unknown_host(target: AttackTarget) -> Iterator[Finding]:
     """A protected path under a name, or a port of a name, that no site has.
 
     Source: RFC 9112 §3.2
@@ -446,21 +448,21 @@ ATTACKS: Final[tuple[Attack, ...]] = (
 )
 
 
-def examine_edge(target: Target) -> Iterator[Examination]:
+def examine_edge(target: AttackTarget) -> Iterator[Examination]:
     """Yield what each attack achieved."""
     url = target.edge.url
     try:
         target.edge.ask()
     except Unreachable as failure:
         finding = Finding(f"The proxy cannot be attacked: {failure}", "")
-        yield Examination("edge", Outcome.WRONG, findings=(finding,))
+        yield Examination("edge", ExaminationOutcome.WRONG, findings=(finding,))
         return
     for attack in ATTACKS:
         try:
             findings = tuple(attack.run(target))
         except (NotDone, Unreachable) as reason:
-            yield Examination(attack.name, Outcome.NOT_DONE, str(reason))
+            yield Examination(attack.name, ExaminationOutcome.NOT_DONE, str(reason))
             continue
-        outcome = Outcome.WRONG if findings else Outcome.OK
+        outcome = ExaminationOutcome.WRONG if findings else ExaminationOutcome.OK
         text = "" if findings else f"{url}: {attack.repelled}"
         yield Examination(attack.name, outcome, text, findings)

@@ -12,10 +12,10 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from gateway.cli.secret_input import read_secret
-from gateway.doctor.findings import Examination, Outcome, json_report, text_lines
+from gateway.doctor.findings import Examination, ExaminationOutcome, json_report, text_lines
 
 if TYPE_CHECKING:
-    from gateway.doctor.attacks import Target
+    from gateway.doctor.attacks import AttackTarget
     from gateway.doctor.nginx_scopes import Proxy
     from gateway.domain.secrets import Secret
     from gateway.settings import Settings
@@ -122,7 +122,7 @@ def doctor(
                 click.echo(line)
     if output == "json":
         click.echo(json_report(found))
-    wrong = any(examination.outcome is Outcome.WRONG for examination in found)
+    wrong = any(examination.outcome is ExaminationOutcome.WRONG for examination in found)
     ctx.exit(1 if wrong else 0)
 
 
@@ -134,7 +134,7 @@ def _examinations(
     from gateway.doctor.nginx_scopes import Proxy
 
     targets = _targets(settings, attacks)
-    yield Examination("settings", Outcome.OK, "The settings are valid.")
+    yield Examination("settings", ExaminationOutcome.OK, "The settings are valid.")
     yield from examine_installation(settings)
     proxy: Proxy | None = None
     read = _read_nginx(settings, configuration)
@@ -168,12 +168,13 @@ def _read_nginx(settings: "Settings", configuration: Path | None) -> "Proxy | Ex
     return read_proxy(source_of_dump(text, "standard input"), settings)
 
 
-def _targets(settings: "Settings", attacks: _Attacked) -> "list[Target]":
+def _targets(settings: "Settings", attacks: _Attacked) -> "list[AttackTarget]":
     """Return what to attack; raises click.BadParameter for files that cannot be used."""
     from urllib.parse import urlsplit
 
-    from gateway.doctor.attacks import Target
-    from gateway.doctor.edge import Edge, read_certificate
+    from gateway.doctor.attacks import AttackTarget as Target
+    from gateway.doctor.edge import AttackedEdge as Edge
+    from gateway.doctor.edge import read_certificate
     from gateway.doctor.nginx_examinations import gateway_facts
     from gateway.domain.clock import SystemClock
 
@@ -206,7 +207,7 @@ def _targets(settings: "Settings", attacks: _Attacked) -> "list[Target]":
 
 
 def _attack(
-    targets: "list[Target]", settings: "Settings", proxy: "Proxy | None"
+    targets: "list[AttackTarget]", settings: "Settings", proxy: "Proxy | None"
 ) -> Iterator[Examination]:
     from dataclasses import replace
 

@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives import serialization
 from gateway.crypto.der import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.public_keys import load_certificate
 from gateway.crypto.x509.issuing import (
-    Authority,
+    CertificatePurpose,
+    IssuingAuthority,
     KeyAlgorithm,
-    Purpose,
-    Validity,
+    ValidityPeriod,
     generate_key,
     issue_end_entity,
     issue_root,
@@ -34,7 +34,7 @@ _LIFETIME = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class CertificateWithKey:
     """A certificate with its key, both as PEM."""
 
     kind: str
@@ -49,9 +49,9 @@ class ClientCertificate:
             context.load_cert_chain(file.name)
 
 
-def read_certificate(kind: str, path: Path) -> ClientCertificate:
+def read_certificate(kind: str, path: Path) -> CertificateWithKey:
     """Read certificate and key from one file; raises OSError, ValueError."""
-    certificate = ClientCertificate(kind, path.read_bytes())
+    certificate = CertificateWithKey(kind, path.read_bytes())
     try:
         certificate.load_into(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     except ssl.SSLError as failure:
@@ -59,22 +59,24 @@ def read_certificate(kind: str, path: Path) -> ClientCertificate:
     return certificate
 
 
-def impostor_of(certificate: ClientCertificate | None, now: datetime) -> ClientCertificate:
+def impostor_of(certificate: CertificateWithKey | None, now: datetime) -> CertificateWithKey:
     """Make a certificate with the names of another one, by an authority with its issuer's name."""
     subject, issuer = name("realmgate-doctor"), name("realmgate-doctor CA")
     if certificate is not None:
         imitated = load_certificate(pem_blocks(certificate.pem, *CERTIFICATE_LABELS)[0])
         subject, issuer = imitated.subject, imitated.issuer
-    validity = Validity.starting(now, _LIFETIME)
+    validity = ValidityPeriod.starting(now, _LIFETIME)
     key = generate_key(KeyAlgorithm.ECDSA)
-    authority: Authority = issue_root(issuer, generate_key(KeyAlgorithm.ECDSA), validity)
-    made = issue_end_entity(authority, subject, key.public_key(), validity, purpose=Purpose.CLIENT)
+    authority: IssuingAuthority = issue_root(issuer, generate_key(KeyAlgorithm.ECDSA), validity)
+    made = issue_end_entity(
+        authority, subject, key.public_key(), validity, purpose=CertificatePurpose.CLIENT
+    )
     encoded = made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    return ClientCertificate("of another authority", encoded)
+    return CertificateWithKey("of another authority", encoded)
 
 
 _TIMEOUT: Final = timedelta(seconds=10)
@@ -111,7 +113,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class AttackedEdge:
     """The proxy under a URL."""
 
     url: str
@@ -154,13 +156,13 @@ class Edge:
         method: str = "GET",
         headers: Headers = (),
         host: str | None = None,
-        certificate: ClientCertificate | None = None,
+        certificate: CertificateWithKey | None = None,
     ) -> Answer:
         """Send one request on a new connection; raises Unreachable."""
         with closing(self._connect(certificate, None)) as connection:
             return self._exchange(connection, method, path or self.path, headers, host)
 
-    def ask_twice(self, certificate: ClientCertificate) -> tuple[Answer, Answer]:
+    def ask_twice(self, certificate: CertificateWithKey) -> tuple[Answer, Answer]:
         """Send a request with a certificate, and again in the same TLS session if it is resumed."""
         context = self._context(certificate)
         with closing(self._connect(certificate, None, context)) as connection:
@@ -172,7 +174,7 @@ class Edge:
 
     def _connect(
         self,
-        certificate: ClientCertificate | None,
+        certificate: CertificateWithKey | None,
         session: ssl.SSLSession | None,
         context: ssl.SSLContext | None = None,
     ) -> socket.socket:
@@ -194,7 +196,7 @@ class Edge:
             plain.close()
             return _closed_socket()
 
-    def _context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
+    def _context(self, certificate: CertificateWithKey | None) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=self.authorities)
         context.set_alpn_protocols(["http/1.1"])
         if certificate is not None:

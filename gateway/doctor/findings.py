@@ -12,7 +12,7 @@ from gateway.cli.output import visible
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class FilePlace:
     """A line of a file."""
 
     file: str
@@ -28,10 +28,10 @@ class Finding:
 
     problem: str
     remedy: str
-    place: Place | None = None
+    place: FilePlace | None = None
 
 
-class Outcome(StrEnum):
+class ExaminationOutcome(StrEnum):
     """How an examination ended; one that was not done proves nothing."""
 
     OK = "ok"
@@ -49,7 +49,7 @@ class Examination:
     """
 
     name: str
-    outcome: Outcome
+    outcome: ExaminationOutcome
     text: str = ""
     findings: tuple[Finding, ...] = ()
     sources: tuple[str, ...] = ()
@@ -77,14 +77,14 @@ _INDENT = " " * 6
 def text_lines(examination: Examination) -> Iterator[str]:
     """Yield the lines of one examination; names that come from files are escaped."""
     match examination.outcome:
-        case Outcome.OK:
+        case ExaminationOutcome.OK:
             if examination.text:
                 yield f"ok    {visible(examination.text)}"
-        case Outcome.WARNING:
+        case ExaminationOutcome.WARNING:
             yield from _warning_lines(examination)
-        case Outcome.NOT_DONE:
+        case ExaminationOutcome.NOT_DONE:
             yield f"-     {examination.name} was not done: {visible(examination.text)}"
-        case Outcome.WRONG:
+        case ExaminationOutcome.WRONG:
             for remedy, findings in groupby(examination.findings, attrgetter("remedy")):
                 for finding in findings:
                     yield from _problem_lines(examination, finding)
@@ -111,9 +111,9 @@ def _problem_lines(examination: Examination, finding: Finding) -> Iterator[str]:
 def json_report(examinations: Iterable[Examination]) -> str:
     """Return the whole report as one JSON object."""
     listed = list(examinations)
-    wrong = any(each.outcome is Outcome.WRONG for each in listed)
+    wrong = any(each.outcome is ExaminationOutcome.WRONG for each in listed)
     report = {
-        "result": str(Outcome.WRONG if wrong else Outcome.OK),
+        "result": str(ExaminationOutcome.WRONG if wrong else ExaminationOutcome.OK),
         "examinations": list(map(_json, listed)),
     }
     return json.dumps(report, indent=2)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 from gateway.cli.output import counted
 from gateway.doctor.findings import (
     Examination,
+    ExaminationOutcome,
     Finding,
     NotChecked,
-    Outcome,
     ProblemFound,
     WarningFound,
 )
@@ -390,10 +390,10 @@ def examine_installation(settings: "Settings") -> Iterator[Examination]:
     """Yield what each check found."""
     for name, check in CHECKS:
         try:
-            yield Examination(name, Outcome.OK, check(settings))
+            yield Examination(name, ExaminationOutcome.OK, check(settings))
         except NotChecked as obstacle:
-            yield Examination(name, Outcome.NOT_DONE, str(obstacle))
+            yield Examination(name, ExaminationOutcome.NOT_DONE, str(obstacle))
         except WarningFound as warning:
-            yield Examination(name, Outcome.WARNING, "", warning.findings)
+            yield Examination(name, ExaminationOutcome.WARNING, "", warning.findings)
         except (ProblemFound, RealmgateError, OSError) as failure:
-            yield Examination(name, Outcome.WRONG, "", (Finding(str(failure), ""),))
+            yield Examination(name, ExaminationOutcome.WRONG, "", (Finding(str(failure), ""),))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.cli.output import counted
 from gateway.doctor import nginx_certificates, nginx_decisions, nginx_headers, nginx_servers
-from gateway.doctor.findings import Examination, Finding, Outcome
+from gateway.doctor.findings import Examination, ExaminationOutcome, Finding
 from gateway.doctor.installation import NginxUnreadable, installed_configuration
-from gateway.doctor.nginx_scopes import Configuration, GatewayFacts, NginxCheck, Proxy
+from gateway.doctor.nginx_scopes import GatewayFacts, NginxCheck, NginxConfiguration, Proxy
 from gateway.doctor.nginx_syntax import Directive, SyntaxProblem, read_configuration, read_dump
 from gateway.http.certificate_lookup import NginxLookup
 from gateway.settings import TcpAddress
@@ -87,14 +87,14 @@ def read_proxy(source: NginxSource, settings: "Settings") -> Proxy | Examination
         directives = source.read()
     except SyntaxProblem as problem:
         finding = Finding(str(problem), "nginx -t shows whether nginx accepts it", problem.place)
-        return Examination(_READ, Outcome.WRONG, findings=(finding,))
+        return Examination(_READ, ExaminationOutcome.WRONG, findings=(finding,))
     except OSError as failure:
         finding = Finding(f"{failure.filename or source.name}: {failure.strerror}", "")
-        return Examination(_READ, Outcome.WRONG, findings=(finding,))
-    proxy = Proxy(Configuration(directives), gateway_facts(settings))
+        return Examination(_READ, ExaminationOutcome.WRONG, findings=(finding,))
+    proxy = Proxy(NginxConfiguration(directives), gateway_facts(settings))
     if not proxy.configuration.servers:
         finding = Finding(f"{source.name} has no server of http: name nginx's main file", "")
-        return Examination(_READ, Outcome.WRONG, findings=(finding,))
+        return Examination(_READ, ExaminationOutcome.WRONG, findings=(finding,))
     return proxy
 
 
@@ -130,10 +130,10 @@ def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
     servers = counted(len(proxy.configuration.servers), "server")
     locations = counted(len(tuple(proxy.configuration.locations)), "location")
     text = f"nginx: {servers} with {locations} examined by {len(CHECKS)} checks."
-    yield Examination(_READ, Outcome.OK, text)
+    yield Examination(_READ, ExaminationOutcome.OK, text)
     for check in CHECKS:
         findings = tuple(check.find(proxy))
-        outcome = Outcome.WRONG if findings else Outcome.OK
+        outcome = ExaminationOutcome.WRONG if findings else ExaminationOutcome.OK
         yield Examination(check.name, outcome, "", findings, check.sources)
 
 
@@ -145,8 +145,8 @@ def _not_examined(settings: "Settings", reason: str) -> Examination:
             f"The gateway reads certificates from {header}, and it is not known whether nginx sends"
             f" that: {reason}."
         )
-        return Examination(_READ, Outcome.WRONG, findings=(Finding(problem, remedy),))
-    return Examination(_READ, Outcome.NOT_DONE, f"{reason}: {remedy}.")
+        return Examination(_READ, ExaminationOutcome.WRONG, findings=(Finding(problem, remedy),))
+    return Examination(_READ, ExaminationOutcome.NOT_DONE, f"{reason}: {remedy}.")
 
 
 def _is_loopback(host: str) -> bool:

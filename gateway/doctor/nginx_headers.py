@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gateway.doctor.findings import Finding, Place
+from gateway.doctor.findings import FilePlace, Finding
 from gateway.doctor.nginx_scopes import (
     SECRET_HEADER,
     Location,
@@ -132,7 +132,7 @@ def _find_header_spelling(proxy: Proxy) -> Iterator[Finding]:
     its headers are read: without TLS, or without a server name in the handshake. attacks: A4,
     B6 Source: https://nginx.org/en/docs/http/ngx_http_core_module.html#underscores_in_headers
     """
-    known: set[Place] = set()
+    known: set[FilePlace] = set()
     for server in (*proxy.sensitive, *_default_servers(proxy)):
         for directive, safe, name in _SAFE_VALUES:
             if server.scope.value(directive, safe) == safe:

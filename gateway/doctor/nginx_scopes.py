@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from gateway.doctor.findings import Finding, Place
+from gateway.doctor.findings import FilePlace, Finding
 from gateway.doctor.nginx_syntax import Directive
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.site_table import SiteTable
@@ -35,7 +35,7 @@ class Scope:
     parent: "Scope | None" = field(repr=False)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FilePlace:
         """Return where the block begins."""
         return self.directive.place
 
@@ -88,7 +88,7 @@ class Server:
     scope: Scope
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FilePlace:
         """Return where the block begins."""
         return self.scope.place
 
@@ -103,7 +103,7 @@ class Server:
         )
 
     @property
-    def sockets(self) -> tuple[tuple[str, bool, Place], ...]:
+    def sockets(self) -> tuple[tuple[str, bool, FilePlace], ...]:
         """Return address and port of each `listen`, whether it is the default, and its line."""
         lines = self.scope.own("listen")
         return tuple(
@@ -147,7 +147,7 @@ class Location:
     server: Server
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FilePlace:
         """Return where the block begins."""
         return self.scope.place
 
@@ -213,11 +213,11 @@ class Location:
         return f"{self.scope.directive.name} {words}".strip()
 
 
-class Configuration:
+class NginxConfiguration:
     """The `http` blocks of a configuration."""
 
     def __init__(self, directives: Iterable[Directive]) -> None:
-        main = Scope(Directive("main", (), Place("", 0), tuple(directives)), None)
+        main = Scope(Directive("main", (), FilePlace("", 0), tuple(directives)), None)
         self.http = tuple(scope for scope in main.scopes if scope.directive.name == "http")
         self.servers = tuple(
             Server(scope)
@@ -319,7 +319,7 @@ class Proxy:
 
     def __init__(
         self,
-        configuration: Configuration,
+        configuration: NginxConfiguration,
         gateway: GatewayFacts,
         sites: SiteTable | None = None,
     ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
-from gateway.doctor.findings import Finding, Place
+from gateway.doctor.findings import FilePlace, Finding
 from gateway.doctor.nginx_scopes import Location, NginxCheck, Proxy, Server, where_lost
 from gateway.doctor.nginx_syntax import Directive
 from gateway.domain.hosts import AmbiguousTarget, proxy_server, without_port
@@ -296,7 +296,7 @@ def _find_server_name(proxy: Proxy) -> Iterator[Finding]:
         yield from _of_ports(proxy, proxy.sites)
 
 
-def _of_value(location: Location, value: str, place: Place) -> Iterator[Finding]:
+def _of_value(location: Location, value: str, place: FilePlace) -> Iterator[Finding]:
     remedy = f'proxy_set_header X-Realmgate-Server "{_VALUE}"; ({_INCLUDE})'
     if value == _NAME:
         problem = (
@@ -336,7 +336,7 @@ def _of_server(server: Server, sites: SiteTable | None) -> Iterator[Finding]:
         yield from _of_further_name(name, other, server.place, sites)
 
 
-def _of_name(name: str, place: Place, sites: SiteTable) -> Iterator[Finding]:
+def _of_name(name: str, place: FilePlace, sites: SiteTable) -> Iterator[Finding]:
     try:
         found = sites.sites_of_server(proxy_server(name, "https"))
     except AmbiguousTarget as refusal:
@@ -351,7 +351,9 @@ def _of_name(name: str, place: Place, sites: SiteTable) -> Iterator[Finding]:
         )
 
 
-def _of_further_name(first: str, name: str, place: Place, sites: SiteTable) -> Iterator[Finding]:
+def _of_further_name(
+    first: str, name: str, place: FilePlace, sites: SiteTable
+) -> Iterator[Finding]:
     """Yield a finding for a name whose requests are refused, as it is not of the same site."""
     for each in (name.removeprefix("."), f"*{name}") if name.startswith(".") else (name,):
         try:

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
-from gateway.doctor.findings import Place
+from gateway.doctor.findings import FilePlace
 
 _BLANKS: Final = frozenset(" \t\r\n")
 _ESCAPED: Final = {"t": "\t", "r": "\r", "n": "\n"}
@@ -33,14 +33,14 @@ class Directive:
 
     name: str
     arguments: tuple[str, ...]
-    place: Place
+    place: FilePlace
     block: tuple["Directive", ...] | None = None
 
 
 class SyntaxProblem(Exception):
     """Text that nginx would refuse; `str()` names file, line and reason."""
 
-    def __init__(self, place: Place, reason: str) -> None:
+    def __init__(self, place: FilePlace, reason: str) -> None:
         super().__init__(f"{place}: {reason}")
         self.place = place
 
@@ -101,10 +101,10 @@ class _Reader:
         self._at = 0
         self._line = 1
 
-    def words(self) -> tuple[Place, list[str], _End]:
+    def words(self) -> tuple[FilePlace, list[str], _End]:
         """Return the words up to the next mark, the line of the first, and what the mark is."""
         words: list[str] = []
-        first: Place | None = None
+        first: FilePlace | None = None
         while True:
             self._skip_blanks()
             here = self._place()
@@ -126,7 +126,7 @@ class _Reader:
             first = first or here
             words.append(self._quoted(mark) if mark in "\"'" else self._word())
 
-    def lua(self, opened: Place) -> str:
+    def lua(self, opened: FilePlace) -> str:
         """Return the code up to the brace that closes a block of Lua."""
         start, depth = self._at, 1
         while depth:
@@ -140,8 +140,8 @@ class _Reader:
             depth += {"{": 1, "}": -1}.get(character, 0)
         return self._text[start : self._at - 1]
 
-    def _place(self) -> Place:
-        return Place(self._file, self._line)
+    def _place(self) -> FilePlace:
+        return FilePlace(self._file, self._line)
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
@@ -163,7 +163,7 @@ class _Reader:
         end = self._text.find("\n", self._at)
         self._at = len(self._text) if end < 0 else end
 
-    def _skip_text(self, quote: str, opened: Place) -> None:
+    def _skip_text(self, quote: str, opened: FilePlace) -> None:
         while (character := self._next()) != quote:
             if character == "":
                 raise SyntaxProblem(opened, "a text of Lua is never closed")
@@ -292,7 +292,7 @@ def read_dump(text: str) -> tuple[Directive, ...]:
     names, texts = parts[1::2], parts[2::2]
     if not names:
         reason = "this is no output of nginx -T: it names no configuration file"
-        raise SyntaxProblem(Place("nginx -T", 1), reason)
+        raise SyntaxProblem(FilePlace("nginx -T", 1), reason)
     files = _Dumped(
         {name: body.removeprefix("\n") for name, body in zip(names, texts, strict=True)}
     )
@@ -323,6 +323,6 @@ def _included(files: _Files, folder: str, depth: int, include: Directive) -> tup
 
 def _decoded(content: bytes, name: str) -> str:
     if len(content) > LARGEST:
-        raise SyntaxProblem(Place(name, 1), f"the file has more than {LARGEST} bytes")
+        raise SyntaxProblem(FilePlace(name, 1), f"the file has more than {LARGEST} bytes")
     # nginx knows bytes alone; a name in another encoding must not stop the rest.
     return content.decode(errors="replace")

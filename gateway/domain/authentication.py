@@ -221,7 +221,7 @@ class MessageKey(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class OneTimeCodeDevice:
     """A device for one-time codes that the user may choose; `id` is that of its credential."""
 
     id: str
@@ -286,7 +286,7 @@ class Challenge:
     username_fixed: bool = False
     """The user is known: the name is shown and not asked for, with a link to start over."""
     remember_me_offered: bool = False
-    devices: tuple[Device, ...] = ()
+    devices: tuple[OneTimeCodeDevice, ...] = ()
     """Those of ONE_TIME_CODE, where there are several."""
     selected_device: str | None = None
     other_ways: tuple[tuple[str, str], ...] = ()

@@ -168,7 +168,7 @@ _DOTS: Final = frozenset({".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class CertifiedDevice:
     """The device of a certificate: its whole name, and the values of the placeholders."""
 
     name: str
@@ -212,7 +212,7 @@ class CertificateTemplate:
         """The scheme and the number of segments: only names of the same shape can fit."""
         return _shape(self.scheme, len(self.literals))
 
-    def devices(self, certificate: PresentedCertificate) -> tuple[Device, ...]:
+    def devices(self, certificate: PresentedCertificate) -> tuple[CertifiedDevice, ...]:
         """Return the device of each alternative name of the certificate that fits."""
         found = (self._fit(name) for name in self._candidates(certificate))
         return tuple({one.name: one for one in found if one is not None}.values())
@@ -238,7 +238,7 @@ class CertificateTemplate:
             return tuple(name.lower() for name in certificate.dns_names)
         return certificate.uris
 
-    def _fit(self, name: str) -> Device | None:
+    def _fit(self, name: str) -> CertifiedDevice | None:
         scheme, segments = _segments(name, is_uri=self.scheme is not None)
         if scheme != self.scheme or len(segments) != len(self.literals):
             return None
@@ -252,7 +252,7 @@ class CertificateTemplate:
                 return None
             else:
                 values.append(segment)
-        return Device(name, dict(zip(self.names, values, strict=True)))
+        return CertifiedDevice(name, dict(zip(self.names, values, strict=True)))
 
 
 def shapes_of(certificate: PresentedCertificate) -> frozenset[str]:

@@ -150,7 +150,7 @@ def _check_query(query: str) -> None:
 _BELOW: Final = "/*"
 
 
-class Credential(StrEnum):
+class AcceptedCredential(StrEnum):
     """What a caller may identify itself with."""
 
     SESSION = "session"
@@ -158,7 +158,7 @@ class Credential(StrEnum):
     CERTIFICATE = "certificate"
 
 
-EVERY_CREDENTIAL: Final = frozenset(Credential)
+EVERY_CREDENTIAL: Final = frozenset(AcceptedCredential)
 
 
 class BearerAudience(StrEnum):
@@ -234,7 +234,7 @@ class Rule:
     methods: frozenset[str] | None = None
     anonymous: bool = False
     requirements: Requirements = Requirements()
-    accepts: frozenset[Credential] = EVERY_CREDENTIAL
+    accepts: frozenset[AcceptedCredential] = EVERY_CREDENTIAL
     bound_only: bool = False
     audiences: tuple[str, ...] = ()
 
@@ -284,7 +284,7 @@ class Site:
             rule
             for rule in self.rules
             if not rule.anonymous
-            and Credential.BEARER in rule.accepts
+            and AcceptedCredential.BEARER in rule.accepts
             and self.token_audiences(rule) is None
         )
 
@@ -333,7 +333,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class AssertedIdentity:
     """What the gateway asserts about the caller; rights are those of this moment.
 
     `subject` is the user's id; for a client its service account's id. `client_id` is the clientId
@@ -346,7 +346,7 @@ class Identity:
     """
 
     realm: str
-    kind: Credential
+    kind: AcceptedCredential
     subject: str
     username: str
     email: str | None = None
@@ -369,7 +369,7 @@ class Allowed:
 
     site: Site
     rule: Rule
-    identity: Identity | None
+    identity: AssertedIdentity | None
     explanation: str
 
 
@@ -401,7 +401,7 @@ class Unauthenticated:
 
 
 @dataclass(frozen=True, slots=True)
-class Forbidden:
+class ForbiddenRequest:
     """The request must not pass, whatever the caller does next: 403.
 
     `identity` is set where the caller is known. `error` is the code of RFC 6750 §3.1, None where
@@ -412,11 +412,11 @@ class Forbidden:
     explanation: str
     site: Site | None = None
     rule: Rule | None = None
-    identity: Identity | None = None
+    identity: AssertedIdentity | None = None
     error: str | None = None
 
 
-Decision = Allowed | Unauthenticated | Forbidden
+Decision = Allowed | Unauthenticated | ForbiddenRequest
 
 
 _METHODS: Final = frozenset({"", "S256"})

@@ -99,7 +99,7 @@ def fallbacks(locale: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class LocalizedText:
     """A text by its key; `arguments` take the place of `{0}`, `{1}` ... in it."""
 
     key: str
@@ -123,7 +123,7 @@ class Texts:
         """Return the unformatted text, None for an unknown key."""
         return next((catalog[key] for catalog in self.catalogs if key in catalog), None)
 
-    def of(self, text: Text) -> str:
+    def of(self, text: LocalizedText) -> str:
         return self(text.key, *text.arguments)
 
     def named(self, name: str, *arguments: str) -> str:

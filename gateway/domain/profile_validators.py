@@ -24,7 +24,7 @@ from datetime import date
 from typing import Final, Generic, TypeVar
 
 from gateway.domain.limits.patterns import PatternMatches, Verdict, pattern_problem
-from gateway.domain.user_profile import Check, Finding, each
+from gateway.domain.user_profile import Check, ProfileFinding, each
 
 _MISSING: Final = "error-validator-config-missing-value"
 _WRONG: Final = "error-validator-config-invalid-value"
@@ -41,7 +41,7 @@ class ConfigurationError:
     given: tuple[str, ...] = ()
 
 
-class Configuration:
+class ValidatorConfiguration:
     """The values by name; reading notes in `errors` what cannot be used.
 
     `stored` values were examined when they were written.
@@ -130,26 +130,28 @@ _LATIN: Final = ("LATIN ", "FULLWIDTH LATIN ", "FEMININE ORDINAL", "MASCULINE OR
 _DIGITS: Final = ("DIGIT ", "ARABIC-INDIC DIGIT ", "FULLWIDTH DIGIT ")
 
 
-def username_characters(configuration: Configuration) -> Check:
+def username_characters(configuration: ValidatorConfiguration) -> Check:
     """Refuse blanks, quotes, brackets and symbols; `error-message` replaces the message."""
     return _refusing(_IN_USERNAME.search, configuration, _USERNAME_MESSAGE)
 
 
-def person_name_characters(configuration: Configuration) -> Check:
+def person_name_characters(configuration: ValidatorConfiguration) -> Check:
     """Refuse what no name of a person has: fewer characters than in user names."""
     return _refusing(_IN_PERSON_NAME.search, configuration, "error-person-name-invalid-character")
 
 
-def idn_homograph(configuration: Configuration) -> Check:
+def idn_homograph(configuration: ValidatorConfiguration) -> Check:
     """Refuse letters, marks and digits of other scripts, so that Cyrillic passes for no Latin."""
     return _refusing(lambda text: not all(map(_is_common, text)), configuration, _USERNAME_MESSAGE)
 
 
 def _refusing(
-    has_prohibited: Callable[[str], object], configuration: Configuration, standard_message: str
+    has_prohibited: Callable[[str], object],
+    configuration: ValidatorConfiguration,
+    standard_message: str,
 ) -> Check:
     message = configuration.text("error-message") or standard_message
-    return each(lambda text: Finding(message) if has_prohibited(text) else None)
+    return each(lambda text: ProfileFinding(message) if has_prohibited(text) else None)
 
 
 def _is_common(character: str) -> bool:
@@ -166,7 +168,7 @@ def _is_common(character: str) -> bool:
             return category[0] != "M"
 
 
-def multivalued(configuration: Configuration) -> Check:
+def multivalued(configuration: ValidatorConfiguration) -> Check:
     """Require from `min` to `max` values; `max` is required."""
     least, most = configuration.integer("min") or 0, configuration.integer("max")
     if not configuration.has("max"):
@@ -179,24 +181,24 @@ def multivalued(configuration: Configuration) -> Check:
 def between(least: int, most: int | None) -> Check:
     """Return the check of how many values there are; an attribute for one has at most one."""
 
-    def check(values: Sequence[str], _: PatternMatches) -> Finding | None:
+    def check(values: Sequence[str], _: PatternMatches) -> ProfileFinding | None:
         fine = least <= len(values) and (most is None or len(values) <= most)
-        return None if fine else Finding("error-invalid-multivalued-size", (least, most))
+        return None if fine else ProfileFinding("error-invalid-multivalued-size", (least, most))
 
     return check
 
 
-def not_empty(_: Configuration) -> Check:
+def not_empty(_: ValidatorConfiguration) -> Check:
     """Require a value."""
-    return lambda values, _: None if values else Finding("error-empty", ((),))
+    return lambda values, _: None if values else ProfileFinding("error-empty", ((),))
 
 
-def not_blank(_: Configuration) -> Check:
+def not_blank(_: ValidatorConfiguration) -> Check:
     """Require a value of more than blanks."""
 
-    def check(values: Sequence[str], _: PatternMatches) -> Finding | None:
+    def check(values: Sequence[str], _: PatternMatches) -> ProfileFinding | None:
         fine = any(value.strip() for value in values)
-        return None if fine else Finding("error-invalid-blank", (tuple(values),))
+        return None if fine else ProfileFinding("error-invalid-blank", (tuple(values),))
 
     return check
 
@@ -207,25 +209,25 @@ _CENTURY: Final = 2000
 _TWO_DIGITS: Final = 100
 
 
-def local_date(_: Configuration) -> Check:
+def local_date(_: ValidatorConfiguration) -> Check:
     """Require dates in the short form, `1/31/2027`; a year of two digits is of this century."""
 
-    def check(text: str) -> Finding | None:
+    def check(text: str) -> ProfileFinding | None:
         found = _LOCAL.fullmatch(text)
         month, day, year = map(int, found.groups()) if found else (0, 0, 0)
         fine = _is_date(year if year >= _TWO_DIGITS else _CENTURY + year, month, day)
-        return None if fine else Finding("error-invalid-date")
+        return None if fine else ProfileFinding("error-invalid-date")
 
     return each(check)
 
 
-def iso_date(_: Configuration) -> Check:
+def iso_date(_: ValidatorConfiguration) -> Check:
     """Require dates with hyphens, `2027-01-31`. Spec: RFC 3339 (`full-date`)."""
 
-    def check(text: str) -> Finding | None:
+    def check(text: str) -> ProfileFinding | None:
         found = _ISO.fullmatch(text)
         fine = found is not None and _is_date(*map(int, found.groups()))
-        return None if fine else Finding("error-invalid-date", (text,))
+        return None if fine else ProfileFinding("error-invalid-date", (text,))
 
     return each(check)
 
@@ -249,7 +251,7 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9_\u0080-\U0010ffff-]+")
 _ADDRESS: Final = re.compile(r"\[(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|IPv6:[0-9A-Fa-f:.]{2,45})\]")
 
 
-def email(configuration: Configuration) -> Check:
+def email(configuration: ValidatorConfiguration) -> Check:
     """Require e-mail addresses; `max-local-length` limits the part before the sign.
 
     That part is of atoms with points between them, or of texts in quotes; the domain of labels of
@@ -258,10 +260,10 @@ def email(configuration: Configuration) -> Check:
     longest = configuration.integer("max-local-length")
     longest_local = _LONGEST_LOCAL if longest is None else longest
 
-    def check(text: str) -> Finding | None:
+    def check(text: str) -> ProfileFinding | None:
         local, _, domain = text.rpartition("@")
         fine = len(local) <= longest_local and _is_local(local) and _is_domain(domain)
-        return None if fine else Finding("error-invalid-email", (text,))
+        return None if fine else ProfileFinding("error-invalid-email", (text,))
 
     return each(check)
 
@@ -309,18 +311,18 @@ class _Limits(Generic[NumberT]):
     messages: tuple[str, str, str]
     """Of a number outside of both limits, below the only limit, above the only limit."""
 
-    def check(self, number: NumberT) -> Finding | None:
+    def check(self, number: NumberT) -> ProfileFinding | None:
         too_small = self.least is not None and number < self.least
         too_large = self.most is not None and number > self.most
         if not too_small and not too_large:
             return None
         beyond, below, above = self.messages
         message = above if self.least is None else below if self.most is None else beyond
-        return Finding(message, (self.least, self.most))
+        return ProfileFinding(message, (self.least, self.most))
 
 
 def _limits(
-    configuration: Configuration,
+    configuration: ValidatorConfiguration,
     read: Callable[[str], NumberT | None],
     messages: tuple[str, str, str] = _NUMBER_MESSAGES,
 ) -> _Limits[NumberT]:
@@ -331,30 +333,34 @@ def _limits(
     return _Limits(least, most, messages)
 
 
-def integer(configuration: Configuration) -> Check:
+def integer(configuration: ValidatorConfiguration) -> Check:
     """Require whole numbers of 64 bits, from `min` to `max`."""
     limits = _limits(configuration, configuration.integer)
 
-    def check(text: str) -> Finding | None:
+    def check(text: str) -> ProfileFinding | None:
         if not _INTEGER.fullmatch(text) or not _LEAST <= int(text) <= _MOST:
-            return Finding("error-invalid-number")
+            return ProfileFinding("error-invalid-number")
         return limits.check(int(text))
 
     return each(check)
 
 
-def double(configuration: Configuration) -> Check:
+def double(configuration: ValidatorConfiguration) -> Check:
     """Require numbers, with or without a fraction; neither infinity nor NaN is one."""
     limits = _limits(configuration, configuration.number)
 
-    def check(text: str) -> Finding | None:
+    def check(text: str) -> ProfileFinding | None:
         number = float(text) if _DOUBLE.fullmatch(text) else math.inf
-        return limits.check(number) if math.isfinite(number) else Finding("error-invalid-number")
+        return (
+            limits.check(number)
+            if math.isfinite(number)
+            else ProfileFinding("error-invalid-number")
+        )
 
     return each(check)
 
 
-def length(configuration: Configuration) -> Check:
+def length(configuration: ValidatorConfiguration) -> Check:
     """Limit the number of characters; one of the limits is required.
 
     Blanks at both ends do not count unless `trim-disabled` is set.
@@ -366,18 +372,18 @@ def length(configuration: Configuration) -> Check:
     return each(lambda text: limits.check(len(text if counts_blanks else text.strip())))
 
 
-def options(configuration: Configuration) -> Check:
+def options(configuration: ValidatorConfiguration) -> Check:
     """Require one of the configured values."""
     allowed = frozenset(configuration.texts("options") or ())
     if not configuration.has("options"):
         configuration.missing("options")
-    return each(lambda text: None if text in allowed else Finding("error-invalid-value"))
+    return each(lambda text: None if text in allowed else ProfileFinding("error-invalid-value"))
 
 
 TOO_COSTLY: Final = "error-pattern-too-costly"
 
 
-def pattern(configuration: Configuration) -> Check:
+def pattern(configuration: ValidatorConfiguration) -> Check:
     """Require values that match the whole pattern; `error-message` replaces the message."""
     expression = configuration.text("pattern")
     message = configuration.text("error-message") or "error-pattern-no-match"
@@ -390,11 +396,11 @@ def pattern(configuration: Configuration) -> Check:
         configuration.wrong("pattern", expression, reason)
         return _no_check
 
-    def check(values: Sequence[str], matches: PatternMatches) -> Finding | None:
+    def check(values: Sequence[str], matches: PatternMatches) -> ProfileFinding | None:
         for verdict in (matches.verdict(expression, value) for value in values):
             if verdict is not Verdict.MATCHES:
                 differs = verdict is Verdict.DIFFERS
-                return Finding(message if differs else TOO_COSTLY, (expression,))
+                return ProfileFinding(message if differs else TOO_COSTLY, (expression,))
         return None
 
     return check
@@ -412,7 +418,7 @@ _LEGAL: Final = frozenset(
 )
 
 
-def uri(configuration: Configuration) -> Check:
+def uri(configuration: ValidatorConfiguration) -> Check:
     """Require absolute addresses.
 
     `allowedSchemes` (http, https), `allowFragment` and `requireValidUrl` may be set.
@@ -421,18 +427,18 @@ def uri(configuration: Configuration) -> Check:
     allows_fragment = configuration.flag("allowFragment", default=True)
     needs_authority = configuration.flag("requireValidUrl", default=True)
 
-    def check(text: str) -> Finding | None:
+    def check(text: str) -> ProfileFinding | None:
         reason = _malformed(text)
         if reason is not None:
-            return Finding("error-invalid-uri", (text, reason))
+            return ProfileFinding("error-invalid-uri", (text, reason))
         scheme, _, rest = text.partition(":")
         if scheme not in schemes:
-            return Finding("error-invalid-uri-scheme", (text, scheme))
+            return ProfileFinding("error-invalid-uri-scheme", (text, scheme))
         fragment = text.partition("#")[2]
         if fragment and not allows_fragment:
-            return Finding("error-invalid-uri-fragment", (text, fragment))
+            return ProfileFinding("error-invalid-uri-fragment", (text, fragment))
         if needs_authority and not rest.startswith("//"):
-            return Finding("error-invalid-uri", (text, "no host"))
+            return ProfileFinding("error-invalid-uri", (text, "no host"))
         return None
 
     return each(check)
@@ -454,7 +460,7 @@ def _malformed(text: str) -> str | None:
 
 
 MULTIVALUED: Final = "multivalued"
-VALIDATORS: Final[Mapping[str, Callable[[Configuration], Check]]] = {
+VALIDATORS: Final[Mapping[str, Callable[[ValidatorConfiguration], Check]]] = {
     "length": length,
     "integer": integer,
     "double": double,

@@ -60,7 +60,7 @@ _WINDOWS: Final = {"6.1": "7", "6.2": "8", "6.3": "8.1", "10.0": "10"}
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class BrowserDevice:
     """A browser on a system; `browser` is its name and version, such as `Firefox/121.0`."""
 
     system: str = OTHER
@@ -70,10 +70,10 @@ class Device:
     mobile: bool = False
 
 
-NO_DEVICE: Final = Device()
+NO_DEVICE: Final = BrowserDevice()
 
 
-def device_of(user_agent: str) -> Device:
+def device_of(user_agent: str) -> BrowserDevice:
     """Return the device of a header; what is not found is `Other` and `Unknown`."""
     if not user_agent or len(user_agent) > _LONGEST:
         return NO_DEVICE
@@ -81,7 +81,7 @@ def device_of(user_agent: str) -> Device:
     browser, browser_version = _first(_BROWSERS, user_agent)
     if system == "Windows":
         version = _WINDOWS.get(version, version)
-    return Device(
+    return BrowserDevice(
         system,
         version,
         f"{browser}/{browser_version}",
@@ -98,10 +98,10 @@ def device_notes(user_agent: str) -> dict[str, str]:
     return {DEVICE_NOTE: json.dumps(asdict(device), separators=(",", ":"))}
 
 
-def noted_device(note: str | None) -> Device:
+def noted_device(note: str | None) -> BrowserDevice:
     """Return the device of a note; an unknown one where there is none that can be read."""
     try:
-        return Device(**json.loads(note)) if note else NO_DEVICE
+        return BrowserDevice(**json.loads(note)) if note else NO_DEVICE
     except (ValueError, TypeError):
         return NO_DEVICE
 

@@ -20,7 +20,7 @@ Parameter = str | int | float | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProfileFinding:
     """A key of Keycloak's messages, and the parameters of the message after the attribute."""
 
     message: str
@@ -37,17 +37,17 @@ class Violation:
     """The attribute itself first."""
 
 
-Check = Callable[[Sequence[str], PatternMatches], Finding | None]
+Check = Callable[[Sequence[str], PatternMatches], ProfileFinding | None]
 """Checks all values of an attribute; blank ones have been removed.
 
 The second argument does the matches of patterns, for all attributes of the evaluation.
 """
 
 
-def each(check: Callable[[str], Finding | None]) -> Check:
+def each(check: Callable[[str], ProfileFinding | None]) -> Check:
     """Return the check of a list by that of one value: what is wrong with the first wrong one."""
 
-    def check_all(values: Sequence[str], _matches: PatternMatches) -> Finding | None:
+    def check_all(values: Sequence[str], _matches: PatternMatches) -> ProfileFinding | None:
         found = (check(value) for value in values)
         return next((finding for finding in found if finding is not None), None)
 

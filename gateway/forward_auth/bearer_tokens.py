@@ -12,7 +12,14 @@ from urllib.parse import unquote
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import InvalidToken
-from gateway.domain.forward_auth import Allowed, Credential, Identity, ProofChallenge, Reason, Site
+from gateway.domain.forward_auth import (
+    AcceptedCredential,
+    Allowed,
+    AssertedIdentity,
+    ProofChallenge,
+    Reason,
+    Site,
+)
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.forward_auth.callers import (
@@ -54,7 +61,7 @@ class AudienceWarnings:
         identity, site = decision.identity, decision.site
         if site.bearer_audience is not None or identity is None:
             return None
-        if identity.kind is not Credential.BEARER or decision.rule.audiences:
+        if identity.kind is not AcceptedCredential.BEARER or decision.rule.audiences:
             return None
         now, key = self._clock.now(), (site.realms[0], site.name)
         before = self._warned_at.get(key)
@@ -94,7 +101,7 @@ class BearerTokens:
         self._constraint = constraint
         self._issuer = issuer
 
-    async def identify(self, site: Site, evidence: Evidence) -> Identity:
+    async def identify(self, site: Site, evidence: Evidence) -> AssertedIdentity:
         """Return the identity; raises CredentialRefused or StoreUnavailable."""
         credential = presented_token(evidence.authorization)
         name = self._realm_name(credential.token)
@@ -162,14 +169,14 @@ def presented_token(authorization: str | None) -> TokenCredential:
     return found
 
 
-def _identity(request: ProtocolRequest, active: ActiveToken) -> Identity:
+def _identity(request: ProtocolRequest, active: ActiveToken) -> AssertedIdentity:
     claims, user = active.claims, active.user
     scopes = str(claims.get("scope", "")).split()
     rights = current_rights(request.realm, active.client, user, scopes)
     if not active.context.lightweight:
         rights = rights.within_token(claims)
     return user_identity(
-        Credential.BEARER,
+        AcceptedCredential.BEARER,
         request.realm,
         active.client,
         user,

@@ -222,7 +222,7 @@ class BegunSignIn:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class SiteSignedIn:
     """`value` is that of the session cookie: 256 random bits."""
 
     value: str = field(repr=False)
@@ -281,7 +281,7 @@ class SiteSignIn:
         kept = await keep_pushed_request(self._pushed_requests, realm, client, pushed)
         return {"client_id": client.client_id, "request_uri": kept.request_uri}
 
-    async def complete(self, visit: SiteVisit, pending: PendingSignIn | None) -> SignedIn:
+    async def complete(self, visit: SiteVisit, pending: PendingSignIn | None) -> SiteSignedIn:
         """Take the realm's response; raises SignInFailed and OAuthError too.
 
         `pending` is what the browser kept of the sign-in that the response's `state` names.
@@ -332,7 +332,7 @@ class SiteSignIn:
 
     async def _store(
         self, visit: SiteVisit, client: Client, redeemed: RedeemedSignIn, pending: PendingSignIn
-    ) -> SignedIn:
+    ) -> SiteSignedIn:
         realm, now = visit.request.realm.realm, visit.request.now
         joined = redeemed.joined.session
         session = SiteSession(
@@ -348,7 +348,7 @@ class SiteSignIn:
         lifespan = realm.session_limits.max_lifespan if end is None else end - now
         value = secrets.token_urlsafe(_SECRET_BYTES)
         await self._sessions.add(value, session, lifespan)
-        return SignedIn(value, session, pending.return_url)
+        return SiteSignedIn(value, session, pending.return_url)
 
 
 def _is_named(visit: SiteVisit, pending: PendingSignIn) -> bool:

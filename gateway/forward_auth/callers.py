@@ -12,7 +12,7 @@ from gateway.authentication.validity import NoLongerValid, Validity, require_ena
 from gateway.certificates import CertificateTrust
 from gateway.domain.certificates import CertificateEvidence, ClientCertificate
 from gateway.domain.clock import Clock
-from gateway.domain.forward_auth import Credential, Identity, ProofChallenge, Reason
+from gateway.domain.forward_auth import AcceptedCredential, AssertedIdentity, ProofChallenge, Reason
 from gateway.domain.limits.caches import SingleFlight
 from gateway.domain.ports.client_keys import NO_PROOF, SentProof
 from gateway.domain.ports.lookups import (
@@ -133,16 +133,16 @@ class LiveAccounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
+class CallerRights:
     """Realm roles by name, client roles as `render_client_role` writes them, and scopes."""
 
     realm_roles: frozenset[str]
     client_roles: frozenset[str]
     scopes: frozenset[str]
 
-    def within_token(self, claims: Mapping[str, Any]) -> "Rights":
+    def within_token(self, claims: Mapping[str, Any]) -> "CallerRights":
         """Return those roles that a token's claims contain too."""
-        return Rights(
+        return CallerRights(
             self.realm_roles.intersection(_names(claims.get("realm_access"))),
             self.client_roles.intersection(_client_roles(claims.get("resource_access"))),
             self.scopes,
@@ -151,7 +151,7 @@ class Rights:
 
 def current_rights(
     realm: RealmEntry, client: ClientEntry, user: UserEntry, scopes: Iterable[str]
-) -> Rights:
+) -> CallerRights:
     """Return the rights of the user for the client with the scopes that were granted.
 
     A token grants no more than it says, and no more than its user still has. Keycloak: 2.1
@@ -159,7 +159,7 @@ def current_rights(
     names = frozenset(scopes)
     granted = still_granted(realm, client.client, names).permitted_to(user.roles)
     roles = carried_roles(client, user, granted)
-    return Rights(
+    return CallerRights(
         frozenset(roles.realm),
         frozenset(
             render_client_role(owner, name) for owner, owned in roles.clients for name in owned
@@ -181,24 +181,24 @@ def _client_roles(access: Any) -> frozenset[str]:
 
 
 def user_identity(
-    kind: Credential,
+    kind: AcceptedCredential,
     realm: RealmEntry,
     client: ClientEntry,
     user: UserEntry,
-    rights: Rights,
+    rights: CallerRights,
     *,
     session_id: str | None,
     certificate: ClientCertificate | None,
     thumbprint: str | None = None,
     proof_key: str | None = None,
     audiences: frozenset[str] = frozenset(),
-) -> Identity:
+) -> AssertedIdentity:
     """Return the identity; a certificate that the realm does not trust is left out.
 
     `thumbprint` is the one of the certificate that a token is bound to, `proof_key` that of its
     DPoP key, `audiences` its `aud`.
     """
-    return Identity(
+    return AssertedIdentity(
         realm=realm.realm.name,
         kind=kind,
         subject=user.user.id,

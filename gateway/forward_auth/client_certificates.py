@@ -7,7 +7,7 @@ from gateway.authentication.validity import NoLongerValid, is_usable_in, usable_
 from gateway.certificates import has_registered_name, is_registered_for, owns
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client, terms_of_certificate
-from gateway.domain.forward_auth import Credential, Identity, Reason, Rule, Site
+from gateway.domain.forward_auth import AcceptedCredential, AssertedIdentity, Reason, Rule, Site
 from gateway.domain.ports.lookups import CertificateOwnerIndex, ClientEntry, RealmEntry, UserEntry
 from gateway.forward_auth.callers import CredentialRefused, Evidence, LiveAccounts, current_rights
 
@@ -22,7 +22,7 @@ class _OwnersRefused(CredentialRefused):
         super().__init__(Reason.UNTRUSTED_CERTIFICATE, explanation)
 
 
-class ClientCertificates:
+class CertificateHolders:
     """Identifies the holder of a certificate.
 
     Without a client in the rule the identity is the certificate itself: it has names and no roles.
@@ -35,7 +35,7 @@ class ClientCertificates:
         self._accounts = accounts
         self._index = index
 
-    async def identify(self, site: Site, rule: Rule, evidence: Evidence) -> Identity:
+    async def identify(self, site: Site, rule: Rule, evidence: Evidence) -> AssertedIdentity:
         """Return the identity in the first of the site's realms that trusts the certificate.
 
         Raises CredentialRefused or StoreUnavailable.
@@ -58,7 +58,9 @@ class ClientCertificates:
             return identity
         raise refusal
 
-    async def without_refused(self, site: Site, evidence: Evidence, identity: Identity) -> Identity:
+    async def without_refused(
+        self, site: Site, evidence: Evidence, identity: AssertedIdentity
+    ) -> AssertedIdentity:
         """Return the identity of a user without a certificate that is no credential.
 
         Rules may require its names beside a token or session. Raises StoreUnavailable.
@@ -81,7 +83,9 @@ class ClientCertificates:
             )
         return certificate
 
-    async def _identity(self, realm: RealmEntry, rule: Rule, evidence: Evidence) -> Identity:
+    async def _identity(
+        self, realm: RealmEntry, rule: Rule, evidence: Evidence
+    ) -> AssertedIdentity:
         for client_id in rule.requirements.clients:
             entry = await self._accounts.directory.client(realm.realm.id, client_id)
             if entry is None:
@@ -93,9 +97,9 @@ class ClientCertificates:
                 await self._require_unlocked(realm, entry.client, of_client)
                 return _client_identity(realm, entry, of_client)
         certificate = await self._trusted(realm, evidence)
-        return Identity(
+        return AssertedIdentity(
             realm=realm.realm.name,
-            kind=Credential.CERTIFICATE,
+            kind=AcceptedCredential.CERTIFICATE,
             subject=certificate.leaf.subject.rfc4514(),
             username="",
             thumbprint=certificate.thumbprint,
@@ -158,7 +162,7 @@ class ClientCertificates:
 
 def _client_identity(
     realm: RealmEntry, entry: ClientEntry, certificate: ClientCertificate
-) -> Identity:
+) -> AssertedIdentity:
     """Return the identity of the client's service account, without roles where it has none."""
     client = entry.client
     active = usable_service_account(entry)
@@ -166,9 +170,9 @@ def _client_identity(
     if active is not None:
         names = client.default_client_scopes
         rights = current_rights(realm, entry, UserEntry(active, entry.roles), names)
-    return Identity(
+    return AssertedIdentity(
         realm=realm.realm.name,
-        kind=Credential.CERTIFICATE,
+        kind=AcceptedCredential.CERTIFICATE,
         subject=client.id if active is None else active.id,
         username="" if active is None else active.username,
         realm_roles=rights.realm_roles if rights else frozenset(),

@@ -10,11 +10,11 @@ from gateway.domain.certificate_names import CertificateName
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.clock import Clock
 from gateway.domain.forward_auth import (
+    AcceptedCredential,
     Allowed,
-    Credential,
+    AssertedIdentity,
     Decision,
-    Forbidden,
-    Identity,
+    ForbiddenRequest,
     OriginalRequest,
     Reason,
     Requirements,
@@ -30,7 +30,7 @@ from gateway.domain.hosts import AmbiguousTarget, proxy_server
 from gateway.domain.limits.caches import SizedCache
 from gateway.forward_auth.bearer_tokens import BearerTokens
 from gateway.forward_auth.callers import CredentialRefused, Evidence
-from gateway.forward_auth.client_certificates import ClientCertificates
+from gateway.forward_auth.client_certificates import CertificateHolders
 from gateway.forward_auth.session_cookies import SessionCookies
 from gateway.forward_auth.site_table import Sites, SiteTable, UnknownServer
 
@@ -44,7 +44,7 @@ _HAS_NAME: Final[SizedCache[tuple[str, bytes], tuple[bool]]] = SizedCache(512 * 
 """Whether a certificate has a name, by the name and the certificate's digest."""
 
 
-def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
+def judge(site: Site, rule: Rule, identity: AssertedIdentity) -> Decision:
     """Return the decision about a known caller; the rule is not anonymous."""
     if identity.kind not in rule.accepts:
         return Unauthenticated(
@@ -52,14 +52,14 @@ def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
             f"the rule {rule.name} does not accept the credential {identity.kind}",
             site,
             rule,
-            may_sign_in=Credential.SESSION in rule.accepts and site.client is not None,
-            error=INVALID_TOKEN if identity.kind is Credential.BEARER else None,
+            may_sign_in=AcceptedCredential.SESSION in rule.accepts and site.client is not None,
+            error=INVALID_TOKEN if identity.kind is AcceptedCredential.BEARER else None,
         )
-    if rule.bound_only and identity.kind is Credential.BEARER and not _is_bound(identity):
+    if rule.bound_only and identity.kind is AcceptedCredential.BEARER and not _is_bound(identity):
         reason = Reason.TOKEN_NOT_BOUND
         text = f"the rule {rule.name} requires a token that is bound to a certificate or a DPoP key"
         return Unauthenticated(reason, text, site, rule, error=INVALID_TOKEN)
-    if identity.kind is Credential.BEARER:
+    if identity.kind is AcceptedCredential.BEARER:
         foreign = _foreign_audience(site, rule, identity)
         if foreign is not None:
             reason = Reason.AUDIENCE_NOT_ALLOWED
@@ -69,12 +69,12 @@ def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
         text = f"the rule {rule.name} allows {identity.username or identity.subject}"
         return Allowed(site, rule, identity, text)
     reason, names = missing
-    error = INSUFFICIENT_SCOPE if identity.kind is Credential.BEARER else None
+    error = INSUFFICIENT_SCOPE if identity.kind is AcceptedCredential.BEARER else None
     text = f"the rule {rule.name} requires one of: {', '.join(names)}"
-    return Forbidden(reason, text, site, rule, identity, error)
+    return ForbiddenRequest(reason, text, site, rule, identity, error)
 
 
-def _foreign_audience(site: Site, rule: Rule, identity: Identity) -> str | None:
+def _foreign_audience(site: Site, rule: Rule, identity: AssertedIdentity) -> str | None:
     """Return why the token is not for the site; None where it is.
 
     The token's client (`azp`) is no audience: a client may narrow a token of its own to another
@@ -99,7 +99,7 @@ def _foreign_audience(site: Site, rule: Rule, identity: Identity) -> str | None:
     )
 
 
-def _is_for_no_other_service(rule: Rule, identity: Identity) -> bool:
+def _is_for_no_other_service(rule: Rule, identity: AssertedIdentity) -> bool:
     """Tell whether it is a bound token of a client that the rule names, and names no service.
 
     This is the token that a device gets with its certificate where no mapper adds an audience. No
@@ -110,12 +110,12 @@ def _is_for_no_other_service(rule: Rule, identity: Identity) -> bool:
     return names_none and client in rule.requirements.clients and _is_bound(identity)
 
 
-def _is_bound(identity: Identity) -> bool:
+def _is_bound(identity: AssertedIdentity) -> bool:
     return identity.thumbprint is not None or identity.proof_key is not None
 
 
 def _missing(
-    requirements: Requirements, identity: Identity
+    requirements: Requirements, identity: AssertedIdentity
 ) -> tuple[Reason, tuple[str, ...]] | None:
     """Return the first kind of requirement that the identity does not meet, with its names."""
     for reason, names, has in _kinds(requirements):
@@ -126,7 +126,7 @@ def _missing(
 
 def _kinds(
     required: Requirements,
-) -> Iterable[tuple[Reason, tuple[str, ...], Callable[[tuple[str, ...], Identity], bool]]]:
+) -> Iterable[tuple[Reason, tuple[str, ...], Callable[[tuple[str, ...], AssertedIdentity], bool]]]:
     return (
         (Reason.CLIENT_NOT_ALLOWED, required.clients, _has_client),
         (Reason.CERTIFICATE_NOT_ALLOWED, required.certificates, _has_certificate),
@@ -137,28 +137,28 @@ def _kinds(
     )
 
 
-def _has_client(names: tuple[str, ...], identity: Identity) -> bool:
+def _has_client(names: tuple[str, ...], identity: AssertedIdentity) -> bool:
     return identity.client_id in names
 
 
-def _has_scope(names: tuple[str, ...], identity: Identity) -> bool:
+def _has_scope(names: tuple[str, ...], identity: AssertedIdentity) -> bool:
     return not identity.scopes.isdisjoint(names)
 
 
-def _has_realm_role(names: tuple[str, ...], identity: Identity) -> bool:
+def _has_realm_role(names: tuple[str, ...], identity: AssertedIdentity) -> bool:
     return not identity.realm_roles.isdisjoint(names)
 
 
-def _has_client_role(names: tuple[str, ...], identity: Identity) -> bool:
+def _has_client_role(names: tuple[str, ...], identity: AssertedIdentity) -> bool:
     return not identity.client_roles.isdisjoint(names)
 
 
-def _has_group(paths: tuple[str, ...], identity: Identity) -> bool:
+def _has_group(paths: tuple[str, ...], identity: AssertedIdentity) -> bool:
     """Tell whether the caller is in one of the groups or below it."""
     return any(is_at_or_below(group, path) for path in paths for group in identity.groups)
 
 
-def _has_certificate(names: tuple[str, ...], identity: Identity) -> bool:
+def _has_certificate(names: tuple[str, ...], identity: AssertedIdentity) -> bool:
     certificate = identity.certificate
     return certificate is not None and any(_has_name(name, certificate.leaf) for name in names)
 
@@ -180,7 +180,7 @@ _CACHED_IDENTITY_BYTES: Final = 16 * 1024 * 1024
 class _CachedIdentity:
     """An identity and when it was verified last."""
 
-    identity: Identity
+    identity: AssertedIdentity
     since: datetime
 
 
@@ -199,7 +199,7 @@ class Decisions:
         sites: Sites,
         tokens: BearerTokens,
         sessions: SessionCookies,
-        certificates: ClientCertificates,
+        certificates: CertificateHolders,
         clock: Clock,
         *,
         passed_headers: frozenset[str] = frozenset(),
@@ -218,7 +218,7 @@ class Decisions:
         for name in evidence.unremovable:
             if name not in self._passed_headers:
                 explanation = f"the header {name!a:.100} could pass for one of the gateway"
-                return Forbidden(Reason.AMBIGUOUS_REQUEST, explanation)
+                return ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, explanation)
         found = find_rule(await self._sites.table(), original)
         if not isinstance(found, tuple):
             return found
@@ -238,14 +238,14 @@ class Decisions:
                 site,
                 rule,
                 may_sign_in=_may_sign_in(site, rule),
-                error=INVALID_TOKEN if credential is Credential.BEARER else None,
+                error=INVALID_TOKEN if credential is AcceptedCredential.BEARER else None,
                 proof=refusal.proof,
             )
         return judge(site, rule, identity)
 
     async def _identity(
-        self, credential: Credential, site: Site, rule: Rule, evidence: Evidence
-    ) -> Identity:
+        self, credential: AcceptedCredential, site: Site, rule: Rule, evidence: Evidence
+    ) -> AssertedIdentity:
         """Return the identity as of at most IDENTITY_AGE ago; raises CredentialRefused.
 
         A DPoP proof is for one request, so an identity that came with one is never kept.
@@ -265,52 +265,52 @@ class Decisions:
         return identity
 
     async def _verified(
-        self, credential: Credential, site: Site, rule: Rule, evidence: Evidence
-    ) -> Identity:
+        self, credential: AcceptedCredential, site: Site, rule: Rule, evidence: Evidence
+    ) -> AssertedIdentity:
         match credential:
-            case Credential.BEARER:
+            case AcceptedCredential.BEARER:
                 identity = await self._tokens.identify(site, evidence)
-            case Credential.SESSION:
+            case AcceptedCredential.SESSION:
                 identity = await self._sessions.identify(site, evidence)
-            case Credential.CERTIFICATE:
+            case AcceptedCredential.CERTIFICATE:
                 return await self._certificates.identify(site, rule, evidence)
         return await self._certificates.without_refused(site, evidence, identity)
 
 
 def find_rule(
     table: SiteTable, original: OriginalRequest
-) -> Allowed | Forbidden | tuple[Site, Rule]:
+) -> Allowed | ForbiddenRequest | tuple[Site, Rule]:
     """Return the site and the rule that decide, or the decision where it needs no credential."""
     try:
         target = target_of(original)
         named = original.server
         server = None if named is None else proxy_server(named, original.scheme)
     except AmbiguousTarget as refusal:
-        return Forbidden(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
+        return ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
     try:
         found = table.find(target.host, server, target.scheme)
     except UnknownServer as refusal:
-        return Forbidden(Reason.UNKNOWN_HOST, str(refusal))
+        return ForbiddenRequest(Reason.UNKNOWN_HOST, str(refusal))
     site, rule = found.site, found.find_rule(target)
     if rule is None:
-        return Forbidden(Reason.NO_RULE, f"no rule of {site.name} matches the request", site)
+        return ForbiddenRequest(Reason.NO_RULE, f"no rule of {site.name} matches the request", site)
     if rule.anonymous:
         return Allowed(site, rule, None, f"the rule {rule.name} lets every caller pass")
     return site, rule
 
 
-def _deciding_credential(site: Site, rule: Rule, evidence: Evidence) -> Credential | None:
+def _deciding_credential(site: Site, rule: Rule, evidence: Evidence) -> AcceptedCredential | None:
     """Return the credential that decides.
 
     A browser sends its cookie and its certificate by itself: the rule chooses between them. The
     Authorization header is sent on purpose, so it decides also where the rule does not accept it.
     """
     if evidence.authorization is not None:
-        return Credential.BEARER
-    if Credential.SESSION in rule.accepts and _has_session_cookie(site, evidence):
-        return Credential.SESSION
-    if Credential.CERTIFICATE in rule.accepts and evidence.certificate is not None:
-        return Credential.CERTIFICATE
+        return AcceptedCredential.BEARER
+    if AcceptedCredential.SESSION in rule.accepts and _has_session_cookie(site, evidence):
+        return AcceptedCredential.SESSION
+    if AcceptedCredential.CERTIFICATE in rule.accepts and evidence.certificate is not None:
+        return AcceptedCredential.CERTIFICATE
     return None
 
 
@@ -325,7 +325,7 @@ def _without_credential(site: Site, rule: Rule, evidence: Evidence) -> Unauthent
 
 
 def _may_sign_in(site: Site, rule: Rule) -> bool:
-    return site.client is not None and Credential.SESSION in rule.accepts
+    return site.client is not None and AcceptedCredential.SESSION in rule.accepts
 
 
 def _has_session_cookie(site: Site, evidence: Evidence) -> bool:
@@ -333,20 +333,20 @@ def _has_session_cookie(site: Site, evidence: Evidence) -> bool:
     return any(name == expected for name, _ in evidence.session_cookies)
 
 
-def _key(credential: Credential, site: Site, rule: Rule, evidence: Evidence) -> Hashable:
+def _key(credential: AcceptedCredential, site: Site, rule: Rule, evidence: Evidence) -> Hashable:
     """Return everything that an identity depends on; credentials as digests."""
     presented = evidence.certificate
     certificate = None if presented is None else (presented.leaf.digest, presented.verdict)
     address = None if evidence.secure else evidence.remote_address
     connection = (credential, address, certificate, site.realms)
     match credential:
-        case Credential.BEARER:
+        case AcceptedCredential.BEARER:
             secret = evidence.authorization or ""
             return (*connection, _digest(secret))
-        case Credential.SESSION:
+        case AcceptedCredential.SESSION:
             secret = " ".join(f"{name}={value}" for name, value in evidence.session_cookies)
             return (*connection, cookie_scope(site), site.client, _digest(secret))
-        case Credential.CERTIFICATE:
+        case AcceptedCredential.CERTIFICATE:
             return (*connection, rule.requirements.clients)
 
 

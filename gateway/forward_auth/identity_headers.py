@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gateway.domain.clock import Clock
-from gateway.domain.forward_auth import Identity
+from gateway.domain.forward_auth import AssertedIdentity
 from gateway.domain.groups import render_names
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.lookups import Directory
@@ -50,7 +50,7 @@ _SAFE_IN_TEXT: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
 _SAFE_IN_LIST: Final = _SAFE_IN_TEXT.replace(",", "")
 
 
-def identity_headers(identity: Identity) -> tuple[tuple[str, str], ...]:
+def identity_headers(identity: AssertedIdentity) -> tuple[tuple[str, str], ...]:
     """Return the headers that have a value.
 
     `Remote-Email` is sent for verified addresses alone. `Remote-Roles` has realm roles by name and
@@ -379,11 +379,11 @@ class ServiceTokens:
         self._directory = directory
         self._issuer = issuer
         self._clock = clock
-        self._signed: SizedCache[tuple[Identity, str], tuple[str, datetime]] = SizedCache(
+        self._signed: SizedCache[tuple[AssertedIdentity, str], tuple[str, datetime]] = SizedCache(
             _CACHED_TOKEN_BYTES
         )
 
-    async def token(self, identity: Identity, audience: str) -> str:
+    async def token(self, identity: AssertedIdentity, audience: str) -> str:
         """Return the compact JWS; raises OAuthError where the realm has no key for it."""
         now = self._clock.now()
         known = self._signed.get((identity, audience))
@@ -400,7 +400,7 @@ class ServiceTokens:
         self._signed.put((identity, audience), (signed, now))
         return signed
 
-    def _claims(self, identity: Identity, audience: str, now: datetime) -> dict[str, Any]:
+    def _claims(self, identity: AssertedIdentity, audience: str, now: datetime) -> dict[str, Any]:
         claims: dict[str, Any] = {
             "iss": self._issuer(identity.realm),
             "aud": audience,
@@ -425,7 +425,7 @@ class ServiceTokens:
         return {name: value for name, value in claims.items() if value is not None}
 
 
-def _client_roles(identity: Identity) -> dict[str, Any]:
+def _client_roles(identity: AssertedIdentity) -> dict[str, Any]:
     """Return the roles by client."""
     access: dict[str, Any] = {}
     for role in sorted(identity.client_roles):

@@ -11,8 +11,8 @@ from gateway.authentication.validity import (
     own_generation,
 )
 from gateway.domain.forward_auth import (
-    Credential,
-    Identity,
+    AcceptedCredential,
+    AssertedIdentity,
     Reason,
     Site,
     SiteSession,
@@ -46,7 +46,7 @@ class SessionCookies:
         self._sites = sites
         self._sessions = sessions
 
-    async def identify(self, site: Site, evidence: Evidence) -> Identity:
+    async def identify(self, site: Site, evidence: Evidence) -> AssertedIdentity:
         """Return the identity; raises CredentialRefused or StoreUnavailable."""
         values = [value for name, value in evidence.session_cookies if name == cookie_name(site)]
         if len(values) != 1:
@@ -64,7 +64,7 @@ class SessionCookies:
 
     async def _identity(
         self, realm: RealmEntry, found: SiteSession, evidence: Evidence
-    ) -> Identity:
+    ) -> AssertedIdentity:
         client = await self._accounts.directory.client(realm.realm.id, found.client)
         user, session = await self._current(realm, client, found)
         if client is None:
@@ -73,7 +73,7 @@ class SessionCookies:
         part = session.clients[client.client.id]
         rights = current_rights(realm, client, user, part.scope.split())
         return user_identity(
-            Credential.SESSION,
+            AcceptedCredential.SESSION,
             realm,
             client,
             user,

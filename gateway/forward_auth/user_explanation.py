@@ -11,9 +11,9 @@ from gateway.authentication.validity import (
 )
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.forward_auth import (
-    Credential,
+    AcceptedCredential,
+    AssertedIdentity,
     Decision,
-    Identity,
     OriginalRequest,
     Reason,
     Rule,
@@ -23,7 +23,7 @@ from gateway.domain.forward_auth import (
 from gateway.domain.ports.lookups import RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.roles import render_client_role
-from gateway.forward_auth.callers import LiveAccounts, Rights, current_rights
+from gateway.forward_auth.callers import CallerRights, LiveAccounts, current_rights
 from gateway.forward_auth.decisions import find_rule, judge
 from gateway.forward_auth.site_table import Sites
 
@@ -51,7 +51,7 @@ class UserExplanations:
         user = await self._user(realm, username)
         refusal = _refusal(realm, user)
         if refusal is not None:
-            may_sign_in = site.client is not None and Credential.SESSION in rule.accepts
+            may_sign_in = site.client is not None and AcceptedCredential.SESSION in rule.accepts
             return Unauthenticated(
                 Reason.INVALID_SESSION, refusal, site, rule, may_sign_in=may_sign_in
             )
@@ -75,12 +75,12 @@ class UserExplanations:
 
     async def _identity(
         self, site: Site, rule: Rule, realm: RealmEntry, user: UserEntry
-    ) -> Identity:
+    ) -> AssertedIdentity:
         rights = await self._rights(site, realm, user)
-        is_session = Credential.SESSION in rule.accepts
-        return Identity(
+        is_session = AcceptedCredential.SESSION in rule.accepts
+        return AssertedIdentity(
             realm=realm.realm.name,
-            kind=Credential.SESSION if is_session else Credential.BEARER,
+            kind=AcceptedCredential.SESSION if is_session else AcceptedCredential.BEARER,
             subject=user.user.id,
             username=user.user.username,
             email=user.user.email,
@@ -93,14 +93,14 @@ class UserExplanations:
             audiences=frozenset(site.token_audiences(rule) or ()),
         )
 
-    async def _rights(self, site: Site, realm: RealmEntry, user: UserEntry) -> Rights:
+    async def _rights(self, site: Site, realm: RealmEntry, user: UserEntry) -> CallerRights:
         client = site.client and await self._accounts.directory.client(realm.realm.id, site.client)
         if client:
             return current_rights(realm, client, user, client.client.default_client_scopes)
         clients = (
             render_client_role(owner, role) for owner, roles in user.roles.clients for role in roles
         )
-        return Rights(frozenset(user.roles.realm), frozenset(clients), frozenset())
+        return CallerRights(frozenset(user.roles.realm), frozenset(clients), frozenset())
 
 
 def _refusal(realm: RealmEntry, user: UserEntry) -> str | None:

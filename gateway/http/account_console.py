@@ -27,7 +27,7 @@ from starlette.types import Scope
 from gateway.accounts.access import AccountAccess, AccountCaller, AccountRole
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.lookups import ClientEntry
 from gateway.domain.refusals import NotAuthenticated
 from gateway.domain.sessions import has_lasting_part
@@ -54,7 +54,7 @@ from gateway.protocol.account_console import (
 )
 from gateway.protocol.authorization import PageError, PageMessage, invalid_request_page
 from gateway.protocol.browser_sign_in import BrowserSignIn
-from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.requests import Parameters
 from gateway.protocol.sessions import Sessions
 
@@ -85,16 +85,16 @@ class Notice(StrEnum):
 
 _SUCCESS, _INFO = MessageKind.SUCCESS, MessageKind.INFO
 _MESSAGES: Final = {
-    Notice.UPDATED: Message(Text("accountUpdatedMessage"), _SUCCESS),
-    Notice.SIGNED_OUT: Message(Text("accountSignedOutMessage"), _SUCCESS),
-    Notice.OTHERS_SIGNED_OUT: Message(Text("accountOthersSignedOutMessage"), _SUCCESS),
-    Notice.CONSENT_REMOVED: Message(Text("accountConsentRemovedMessage"), _SUCCESS),
-    Notice.FORM_EXPIRED: Message(Text("accountFormExpiredMessage"), MessageKind.WARNING),
+    Notice.UPDATED: Message(LocalizedText("accountUpdatedMessage"), _SUCCESS),
+    Notice.SIGNED_OUT: Message(LocalizedText("accountSignedOutMessage"), _SUCCESS),
+    Notice.OTHERS_SIGNED_OUT: Message(LocalizedText("accountOthersSignedOutMessage"), _SUCCESS),
+    Notice.CONSENT_REMOVED: Message(LocalizedText("accountConsentRemovedMessage"), _SUCCESS),
+    Notice.FORM_EXPIRED: Message(LocalizedText("accountFormExpiredMessage"), MessageKind.WARNING),
 }
 _OF_ACTIONS: Final = {
     "success": _MESSAGES[Notice.UPDATED],
-    "cancelled": Message(Text("accountActionCancelledMessage"), _INFO),
-    "error": Message(Text("accountActionFailedMessage")),
+    "cancelled": Message(LocalizedText("accountActionCancelledMessage"), _INFO),
+    "error": Message(LocalizedText("accountActionFailedMessage")),
 }
 """By `kc_action_status`."""
 
@@ -208,7 +208,9 @@ class Console:
         view = await handler.show(visitor, message) if result is None else result
         return await self._shown(request, caller, client.client, handler.page, view)
 
-    async def identity(self, request: BrowserRequest, client: ClientEntry) -> Identity | None:
+    async def identity(
+        self, request: BrowserRequest, client: ClientEntry
+    ) -> BrowserIdentity | None:
         """Return the user who is signed in to the console."""
         identity = await self._cookies.identity(request)
         if identity is None:
@@ -242,7 +244,7 @@ class Console:
         url = account_url(request.protocol.issuer, page, notice=notice or "")
         return Reply(HTTPStatus.SEE_OTHER, ((b"location", url.encode("ascii")), *NOT_KEPT))
 
-    async def _caller(self, request: BrowserRequest, identity: Identity) -> AccountCaller:
+    async def _caller(self, request: BrowserRequest, identity: BrowserIdentity) -> AccountCaller:
         try:
             return await self._access.by_session(request.protocol, identity.session)
         except NotAuthenticated as error:
@@ -255,7 +257,7 @@ class Console:
             ) from error
 
     async def _refresh(
-        self, request: BrowserRequest, identity: Identity, client: ClientEntry
+        self, request: BrowserRequest, identity: BrowserIdentity, client: ClientEntry
     ) -> None:
         """Move the idle timeout of the session, as the tokens of an application do."""
         session, protocol = identity.session, request.protocol
@@ -267,7 +269,7 @@ class Console:
     def _frame(
         self,
         request: BrowserRequest,
-        identity: Identity,
+        identity: BrowserIdentity,
         caller: AccountCaller,
         current: AccountPage,
     ) -> AccountFrame:

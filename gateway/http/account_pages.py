@@ -26,7 +26,7 @@ from gateway.accounts.sessions import (
 from gateway.authentication.profile_updates import ProfileRejected
 from gateway.domain.authentication import MessageKey, ProfileField
 from gateway.domain.flows import DELETE_ACCOUNT, DELETE_CREDENTIAL, UPDATE_EMAIL
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.refusals import MissingPart
 from gateway.domain.sessions import OTHER, UNKNOWN
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
@@ -70,7 +70,7 @@ class PersonalInfo(PageHandler):
             await self.profile.store(visitor.caller, visitor.form)
         except ProfileRejected as rejected:
             fields = self.profile.fields(visitor.caller, visitor.form, rejected)
-            return self._page(visitor, fields, Message(Text(MessageKey.INVALID_PROFILE)))
+            return self._page(visitor, fields, Message(LocalizedText(MessageKey.INVALID_PROFILE)))
         return Notice.UPDATED
 
     def _page(
@@ -160,7 +160,7 @@ class SigningIn(PageHandler):
         left = (
             None
             if codes is None
-            else Text("accountRecoveryCodesLeft", (str(codes.left), str(codes.total)))
+            else LocalizedText("accountRecoveryCodesLeft", (str(codes.left), str(codes.total)))
         )
         return CredentialRow(
             label=credential.label or "",
@@ -273,7 +273,7 @@ _LONGEST_CLIENT_ID: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Applications(PageHandler):
+class ApplicationPages(PageHandler):
     """Lists the applications and removes their access."""
 
     applications: AccountApplications

@@ -35,7 +35,7 @@ from gateway.domain.errors import (
     StoreUnavailable,
 )
 from gateway.domain.events import EventError, EventType
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import Forbidden, NotAuthenticated
@@ -46,14 +46,14 @@ from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.forms import FormRefused, is_form, parse_form, read_body
 from gateway.http.pages import LocalePreferences, Pages, PageVisit, View, supported_locale
-from gateway.http.pages.page_values import ClientDisplay
+from gateway.http.pages.page_values import ShownApplication
 from gateway.http.pages.views import ErrorPage
 from gateway.http.realm_endpoint import Exemption, GuardedEndpoint, RealmContext
 from gateway.http.replies import Headers, Reply
 from gateway.protocol.authorization import PageError, PageMessage
 from gateway.protocol.browser_sign_in import Browser
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
+from gateway.protocol.identity_cookie import BrowserIdentity, IdentityVerification, issue_identity
 from gateway.protocol.requests import Parameters, ProtocolRequest
 
 MOST_VALUES: Final = 4
@@ -127,10 +127,10 @@ def _write_cookie(cookie: Cookie, path: str, *, secure: bool) -> str:
     return "; ".join(parts)
 
 
-def client_display(client: Client) -> ClientDisplay:
+def client_display(client: Client) -> ShownApplication:
     """Return the client as pages show it."""
     shown = client.display
-    return ClientDisplay(
+    return ShownApplication(
         client_id=client.client_id,
         name=shown.name,
         logo_url=shown.logo_uri,
@@ -180,10 +180,10 @@ def _in_language(url: str) -> Callable[[str], str]:
     return lambda locale: f"{path}?{urlencode([*kept, (CHOSEN_LOCALE, locale)])}"
 
 
-_INVALID: Final = Text("invalidRequestMessage")
-_ERROR_TEXTS: Final[dict[tuple[str, str | None], Text]] = {
-    ("access_denied", "Realm not enabled"): Text("realmNotEnabledMessage"),
-    ("invalid_request", "HTTPS required"): Text("httpsRequiredMessage"),
+_INVALID: Final = LocalizedText("invalidRequestMessage")
+_ERROR_TEXTS: Final[dict[tuple[str, str | None], LocalizedText]] = {
+    ("access_denied", "Realm not enabled"): LocalizedText("realmNotEnabledMessage"),
+    ("invalid_request", "HTTPS required"): LocalizedText("httpsRequiredMessage"),
 }
 """By error and description of refusals that stand in front of every endpoint.
 
@@ -210,21 +210,21 @@ def page_status(error: Exception, status: int) -> int:
     return status
 
 
-def _error_text(error: Exception) -> Text:
+def _error_text(error: Exception) -> LocalizedText:
     match error:
         case PageError():
-            return Text(error.message.key, error.arguments)
+            return LocalizedText(error.message.key, error.arguments)
         case OAuthError() if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            return Text("internalServerError")
+            return LocalizedText("internalServerError")
         case OAuthError():
             return _ERROR_TEXTS.get((error.error, error.description), _INVALID)
         case StoreUnavailable() | Overloaded():
-            return Text("unavailableMessage")
+            return LocalizedText("unavailableMessage")
         case Forbidden() | NotAuthenticated():
-            return Text("noAccessMessage")
+            return LocalizedText("noAccessMessage")
         case FormRefused() | MethodNotAllowed():
             return _INVALID
-    return Text("internalServerError")
+    return LocalizedText("internalServerError")
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +410,7 @@ class BrowserCookies:
             remembered_username=_remembered(request),
         )
 
-    async def identity(self, request: BrowserRequest) -> Identity | None:
+    async def identity(self, request: BrowserRequest) -> BrowserIdentity | None:
         """Return who is signed in: the first identity cookie that holds."""
         for value in request.cookie(CookieName.IDENTITY):
             found = await self._identities.find(request.protocol, value)
@@ -510,11 +510,11 @@ class FormTokens:
         self._secrets = secrets
         self._room = room
 
-    def issue(self, request: BrowserRequest, identity: Identity) -> str:
+    def issue(self, request: BrowserRequest, identity: BrowserIdentity) -> str:
         """Return the value of the hidden field `stateChecker`."""
         return self._secrets.seal(self._room, self._context(request, identity))
 
-    def holds(self, request: BrowserRequest, identity: Identity) -> bool:
+    def holds(self, request: BrowserRequest, identity: BrowserIdentity) -> bool:
         """Tell whether the form of the request carries the secret of this session."""
         sent = request.form.get(_CHECKER, "")
         if not sent or len(sent) > _LONGEST_TOKEN:
@@ -525,6 +525,6 @@ class FormTokens:
             return False
         return True
 
-    def _context(self, request: BrowserRequest, identity: Identity) -> str:
+    def _context(self, request: BrowserRequest, identity: BrowserIdentity) -> str:
         realm = request.protocol.realm.realm.id
         return f"{self._room}:{realm}:{identity.session.id}:{identity.state_checker}"

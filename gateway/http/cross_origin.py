@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from gateway.http.edge import EdgeFacts
 from gateway.http.exchange import Exchange
 from gateway.http.replies import Headers, Reply
-from gateway.protocol.requests import Page
+from gateway.protocol.requests import SendingPage
 
 _ORIGIN: Final = b"origin"
 _EXPOSED_WHERE_SENT: Final = (
@@ -46,10 +46,10 @@ class CrossOrigin:
     exposed: bytes = b""
     is_open: bool = True
 
-    def page(self, exchange: Exchange, own: frozenset[str]) -> Page | None:
+    def page(self, exchange: Exchange, own: frozenset[str]) -> SendingPage | None:
         """Return the page that sends the request, None without one; `own` are our origins."""
         sent = exchange.facts.headers.text(_ORIGIN)
-        return None if sent is None else Page(sent, sent in own, may_read=self.is_open)
+        return None if sent is None else SendingPage(sent, sent in own, may_read=self.is_open)
 
     def preflight(self, exchange: Exchange) -> Headers:
         """Return the headers by which a browser decides whether to send a request at all."""
@@ -59,7 +59,7 @@ class CrossOrigin:
         methods = (b"access-control-allow-methods", self.methods)
         return (_allowed(origin), methods, *_PREFLIGHT)
 
-    def headers(self, page: Page, reply: Reply) -> Headers:
+    def headers(self, page: SendingPage, reply: Reply) -> Headers:
         """Return the headers by which a browser lets the page read the reply."""
         if page.origin is None or not page.may_read:
             return ()

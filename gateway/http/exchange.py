@@ -16,7 +16,7 @@ from starlette.types import Scope
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import SecurityHeaders
 from gateway.http.edge import EdgeFacts
-from gateway.protocol.requests import NO_PAGE, Page
+from gateway.protocol.requests import NO_PAGE, SendingPage
 
 _PREFIX: Final = "auth"
 _ASCII: Final = bytes(range(128))
@@ -71,7 +71,7 @@ class Exchange:
     route: str = "unmatched"
     realm: RealmEntry | None = None
     security_headers: SecurityHeaders | None = None
-    page: Page = NO_PAGE
+    page: SendingPage = NO_PAGE
     log: LogFields = field(default_factory=LogFields)
     log_level: int = logging.INFO
     _own_id: str | None = None

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope
 
 from gateway.domain.errors import RealmNotFound, SecretUnreadable
 from gateway.domain.events import EventType
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import SecurityHeaders
 from gateway.domain.secrets import SecretsAtRest
@@ -63,7 +63,7 @@ from gateway.http.realm_endpoint import (
 from gateway.http.replies import NO_STORE, Reply
 from gateway.protocol.authorization import PageError
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.identity_cookie import Identity, LoginStatus, login_status
+from gateway.protocol.identity_cookie import BrowserIdentity, LoginStatus, login_status
 from gateway.protocol.logout import AskToLogOut, BrowserLogout, LoggedOut, LogoutEndpoint
 from gateway.protocol.requests import Parameters, ProtocolRequest
 
@@ -106,7 +106,7 @@ class BrowserLogoutHandler:
         return await self._logged_out(request, exchange, outcome)
 
     async def end(
-        self, request: BrowserRequest, exchange: Exchange, identity: Identity, client_id: str
+        self, request: BrowserRequest, exchange: Exchange, identity: BrowserIdentity, client_id: str
     ) -> Reply:
         """Log out at once: the user has asked for it on a page of the gateway."""
         asked = Parameters({"client_id": client_id})
@@ -154,7 +154,9 @@ class BrowserLogoutHandler:
         context = _code_context(request, outcome.identity)
         return self._secrets.seal(orjson.dumps(stored).decode(), context)
 
-    def _opened(self, request: BrowserRequest, identity: Identity | None) -> Parameters | None:
+    def _opened(
+        self, request: BrowserRequest, identity: BrowserIdentity | None
+    ) -> Parameters | None:
         """Return what the code holds, None for one of another session or for an old one."""
         code = request.form.get("session_code", "")
         if identity is None or len(code) > _LONGEST_CODE:
@@ -177,12 +179,12 @@ def _logout_view(outcome: LoggedOut, *, stops: bool) -> View:
         return FrontChannelLogoutPage(frames=frames, continue_url=outcome.target)
     shown = None if outcome.client is None else client_display(outcome.client)
     if stops and outcome.target:
-        message = Text("successLogout")
+        message = LocalizedText("successLogout")
         return InfoPage(message=message, continue_url=outcome.target, client=shown)
     return LoggedOutPage(client=shown)
 
 
-def _code_context(request: BrowserRequest, identity: Identity) -> str:
+def _code_context(request: BrowserRequest, identity: BrowserIdentity) -> str:
     realm = request.protocol.realm.realm.id
     return f"logout:{realm}:{identity.session.id}:{identity.state_checker}"
 

@@ -37,9 +37,9 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import EventRecording
 from gateway.protocol.requests import (
     NO_PAGE,
-    Page,
     Parameters,
     ProtocolRequest,
+    SendingPage,
     require_enabled,
     require_https,
 )
@@ -209,7 +209,7 @@ class RealmContext:
         facts: EdgeFacts,
         parameters: Parameters,
         authorization: str | None = None,
-        page: Page = NO_PAGE,
+        page: SendingPage = NO_PAGE,
         *,
         uses_certificate: bool = True,
     ) -> ProtocolRequest:

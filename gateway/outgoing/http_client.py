@@ -181,7 +181,7 @@ _PORTS: Final = {"https": 443, "http": 80}
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """What is requested, and of which server. `path` is with its query."""
 
     secure: bool
@@ -197,7 +197,7 @@ class Target:
         return host if self.port == default else f"{host}:{self.port}"
 
 
-def parse_target(url: str, *, allow_http: bool) -> Target:
+def parse_target(url: str, *, allow_http: bool) -> RequestTarget:
     """Take a URL apart; raises DocumentUnavailable with the reason."""
     if len(url) > _MOST_CHARACTERS or not _PLAIN.fullmatch(url) or _AMBIGUOUS.search(url):
         raise DocumentUnavailable("the URL is too long, or contains characters that it must not")
@@ -214,7 +214,7 @@ def parse_target(url: str, *, allow_http: bool) -> Target:
         raise DocumentUnavailable("the URL has no valid host or port")
     query = f"?{parts.query}" if parts.query else ""
     path = (parts.path or "/") + query
-    return Target(parts.scheme == "https", host, port or _PORTS[parts.scheme], path)
+    return RequestTarget(parts.scheme == "https", host, port or _PORTS[parts.scheme], path)
 
 
 MOST_BYTES: Final = 64 * 1024
@@ -298,7 +298,9 @@ class GuardedHttpClient:
         except OSError as error:  # ssl.SSLError and socket.gaierror among them
             raise DocumentUnavailable(f"{target.host} is not reachable: {error}") from error
 
-    async def _exchange(self, target: Target, request: h11.Request, content: bytes) -> Response:
+    async def _exchange(
+        self, target: RequestTarget, request: h11.Request, content: bytes
+    ) -> Response:
         reader, writer = await self._connect(target)
         try:
             connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD_BYTES)
@@ -309,7 +311,9 @@ class GuardedHttpClient:
         finally:
             writer.transport.abort()
 
-    async def _connect(self, target: Target) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connect(
+        self, target: RequestTarget
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         found = await self._resolve(target.host, target.port)
         allowed = [address for address in found if self._policy.permits(address)]
         if not allowed:
@@ -342,7 +346,7 @@ class GuardedHttpClient:
                 return Response(status, bytes(body))
 
 
-def _headers(target: Target, more: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _headers(target: RequestTarget, more: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [
         ("Host", target.authority),
         ("User-Agent", _USER_AGENT),

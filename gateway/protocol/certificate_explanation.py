@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.certificates import AnchoredTrust
-from gateway.domain.certificate_names import Device
+from gateway.domain.certificate_names import CertifiedDevice
 from gateway.domain.certificates import (
     CertificateEvidence,
     CertificateFacts,
@@ -78,7 +78,7 @@ class MatchedRule:
     """The client that the certificate authenticates, and by which registered rule."""
 
     client: Client
-    device: Device | None = None
+    device: CertifiedDevice | None = None
 
     def document(self) -> dict[str, Any]:
         registered, template = self.client.certificate_authentication, self.client.devices.template

@@ -55,7 +55,7 @@ class IdentityCookies:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class BrowserIdentity:
     """A verified cookie: the live session, its user, and the secret of its forms."""
 
     session: UserSession
@@ -101,7 +101,7 @@ class IdentityVerification:
     def __init__(self, validity: Validity) -> None:
         self._validity = validity
 
-    async def find(self, request: ProtocolRequest, cookie: str) -> Identity | None:
+    async def find(self, request: ProtocolRequest, cookie: str) -> BrowserIdentity | None:
         """Return the identity while its session lasts and its user may sign in.
 
         Raises StoreUnavailable.
@@ -138,7 +138,7 @@ class IdentityVerification:
         if current.session is None:
             return None
         user, signed_in = current.user.user, authenticated_at(current.session)
-        return Identity(current.session, user, signed_in, checker)
+        return BrowserIdentity(current.session, user, signed_in, checker)
 
 
 def authenticated_at(session: UserSession) -> datetime:

@@ -33,7 +33,7 @@ from gateway.protocol.claims.protocol_claims import ID_TOKEN_TYPE
 from gateway.protocol.claims.subject import is_subject, subject_identifier
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, ProofRefused, duplicated_parameter
-from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.policy_checks import check_caller, check_client
 from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.sender_constraint import SenderConstraint
@@ -223,7 +223,7 @@ class AskToLogOut:
     """The user has to confirm the logout; nothing has ended."""
 
     asked: LogoutRequest
-    identity: Identity
+    identity: BrowserIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,9 @@ class BrowserLogout:
         self._directory = directory
         self._sessions = sessions
 
-    async def begin(self, request: ProtocolRequest, identity: Identity | None) -> LogoutOutcome:
+    async def begin(
+        self, request: ProtocolRequest, identity: BrowserIdentity | None
+    ) -> LogoutOutcome:
         """Answer a request of a client or of the user; raises PageError and StoreUnavailable."""
         request.event.begin(EventType.LOGOUT)
         asked = await check_logout_request(request, request.parameters, self._directory)
@@ -272,7 +274,7 @@ class BrowserLogout:
         return LoggedOut(asked.client, asked.target, has_ended=asked.hint is not None)
 
     async def confirm(
-        self, request: ProtocolRequest, identity: Identity | None, stored: Parameters | None
+        self, request: ProtocolRequest, identity: BrowserIdentity | None, stored: Parameters | None
     ) -> LoggedOut:
         """End the session after the user confirmed it.
 

@@ -75,7 +75,7 @@ class OriginRefused(RealmgateError):
 
 
 @dataclass(slots=True, eq=False)
-class Page:
+class SendingPage:
     """The page from which a browser sends the request; without an `origin` there is none.
 
     `is_own`: it is at an address of the gateway itself. `may_read`: the browser may pass the
@@ -105,7 +105,7 @@ class Page:
             self.may_read = False
 
 
-NO_PAGE: Final = Page()
+NO_PAGE: Final = SendingPage()
 """The caller is no browser, or the endpoint is not for pages of other origins."""
 
 
@@ -174,7 +174,7 @@ class ProtocolRequest:
     proof_key: str | None = None
     """Thumbprint of the key that `proof` was verified to prove; None before, and without one."""
     event: EventDraft = field(default_factory=EventDraft, repr=False, compare=False)
-    page: Page = field(default=NO_PAGE, repr=False, compare=False)
+    page: SendingPage = field(default=NO_PAGE, repr=False, compare=False)
 
 
 def require_https(realm: Realm, remote_address: str, *, secure: bool) -> None:

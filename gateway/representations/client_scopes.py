@@ -17,7 +17,7 @@ from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.domain.random_values import uuid4
-from gateway.representations.components import Kind, Property
+from gateway.representations.components import Property, SettingKind
 from gateway.representations.field_table import FieldTable, Given, Setting, parse_fields
 from gateway.representations.refusals import (
     attempt,
@@ -32,7 +32,7 @@ from gateway.representations.refusals import (
 from gateway.representations.refused_settings import ineffective_of_scope
 from gateway.representations.shapes import (
     Flag,
-    Identity,
+    ObjectId,
     OneOf,
     Shape,
     Text,
@@ -51,7 +51,7 @@ class MapperConfig(TextMap):
 
 MAPPER_TABLE = FieldTable(
     (
-        Setting("id", "id", Identity(), public=True),
+        Setting("id", "id", ObjectId(), public=True),
         Setting("name", "name", Text(most=255), public=True),
         Setting("protocol", "protocol", Text(most=255)),
         Setting("protocolMapper", "mapper_type", Text(least=1, most=255), public=True),
@@ -205,11 +205,13 @@ SECTOR_URI: Final = "sectorIdentifierUri"
 _JSON_TYPES: Final = ("String", "long", "int", "boolean", "JSON")
 CLAIM_PATH: Final = Property("claim.name", "Token Claim Name", "Dots make an object of it")
 CLAIM_TYPE: Final = Property(
-    *("jsonType.label", "Claim JSON Type", "The type of the claim", Kind.CHOICE),
+    *("jsonType.label", "Claim JSON Type", "The type of the claim", SettingKind.CHOICE),
     options=_JSON_TYPES,
 )
 TYPED_CLAIM: Final = (CLAIM_PATH, CLAIM_TYPE)
-SEVERAL_VALUES: Final = Property("multivalued", "Multivalued", "Whether it is a list", Kind.FLAG)
+SEVERAL_VALUES: Final = Property(
+    "multivalued", "Multivalued", "Whether it is a list", SettingKind.FLAG
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,9 @@ def render_mapper_type(
 ) -> dict[str, Any]:
     """Return the JSON object of a type whose claims may serve those purposes."""
     options = (
-        Property(each, f"Add to {each.partition('.')[0]}", "Whether it goes there", Kind.FLAG)
+        Property(
+            each, f"Add to {each.partition('.')[0]}", "Whether it goes there", SettingKind.FLAG
+        )
         for each in sorted(purposes)
     )
     return {
@@ -271,7 +275,7 @@ def is_scope_name(value: object) -> bool:
 
 CLIENT_SCOPE_TABLE: Final = FieldTable(
     (
-        Setting("id", "id", Identity(), public=True),
+        Setting("id", "id", ObjectId(), public=True),
         Setting("name", "name", ScopeName(), public=True),
         Setting("description", "description", Text(), public=True),
         Setting("protocol", "protocol", OneOf(SCOPE_PROTOCOLS)),

@@ -16,13 +16,13 @@ from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
 from gateway.representations.field_table import parse_strictly, snake_case, without_none
 from gateway.representations.json_input import check_text
 from gateway.representations.refusals import attempt, join, parse_each, raise_all, refused_secret
-from gateway.representations.shapes import Identity, Shape, Text
+from gateway.representations.shapes import ObjectId, Shape, Text
 
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _LARGEST: Final = 2**31 - 1
 
 
-class Kind(StrEnum):
+class SettingKind(StrEnum):
     """What kind of value a setting takes, by Keycloak's name of its field in a form."""
 
     TEXT = "String"
@@ -43,7 +43,7 @@ class Property:
     name: str
     label: str
     help: str
-    kind: Kind = Kind.TEXT
+    kind: SettingKind = SettingKind.TEXT
     standard: str | None = None
     options: tuple[str, ...] = ()
     secret: bool = False
@@ -65,9 +65,9 @@ class Property:
     def _check(self, text: str) -> None:
         if self.options and text not in self.options:
             raise UnusableSetting(f"'{self.label}' should be {_alternatives(self.options)}")
-        if self.kind is Kind.FLAG and text not in {"true", "false"}:
+        if self.kind is SettingKind.FLAG and text not in {"true", "false"}:
             raise UnusableSetting(f"'{self.label}' should be 'true' or 'false'")
-        if self.kind is Kind.NUMBER and not _is_number(text):
+        if self.kind is SettingKind.NUMBER and not _is_number(text):
             raise UnusableSetting(f"'{self.label}' should be a number")
 
     def _default(self) -> str | bool | None:
@@ -75,7 +75,7 @@ class Property:
 
     def document(self) -> dict[str, Any]:
         # Keycloak calls a number a text where a form shows it as one.
-        kind = Kind.TEXT if self.kind is Kind.NUMBER else self.kind
+        kind = SettingKind.TEXT if self.kind is SettingKind.NUMBER else self.kind
         return {
             "name": self.name,
             "label": self.label,
@@ -165,7 +165,7 @@ def _read_setting(value: Any, path: str) -> str:
 
 
 COMPONENT_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": Identity(),
+    "id": ObjectId(),
     "name": _NAME,
     "providerId": _NAME,
     "providerType": _NAME,

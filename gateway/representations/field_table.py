@@ -34,7 +34,7 @@ def snake_case(name: str) -> str:
     return _CAPITAL.sub(lambda capital: "_" + capital.group().lower(), name)
 
 
-class Names:
+class FieldNames:
     """The known field names of one representation."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -141,7 +141,7 @@ class FieldTable:
         self._ignored = dict(ignored or {})
         self._beside = frozenset((*beside, *self._ignored))
         self._shapes = {entry.name: entry.shape for entry in self._entries}
-        self._names = Names([*self._settings, *self._kept, *self._beside])
+        self._names = FieldNames([*self._settings, *self._kept, *self._beside])
 
     @property
     def shapes(self) -> dict[str, Shape]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, RepeatedName
 from gateway.domain.groups import Group, canonical_group_path, parse_group_path
 from gateway.domain.roles import EffectiveRoles
-from gateway.representations.field_table import Names, parse_fields, parse_given, without_none
+from gateway.representations.field_table import FieldNames, parse_fields, parse_given, without_none
 from gateway.representations.refusals import (
     attempt,
     describe,
@@ -43,7 +43,7 @@ GROUP_FIELDS: Final = frozenset(
         *("attributes", "realmRoles", "clientRoles", "access"),
     }
 )
-_NAMES: Final = Names(GROUP_FIELDS)
+_NAMES: Final = FieldNames(GROUP_FIELDS)
 _COMPUTED: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("access", "clientRoles"), VerbatimObject()),
     **dict.fromkeys(("realmRoles", "subGroups"), VerbatimList()),

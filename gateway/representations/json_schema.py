@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE, MAPPER_TABLE
-from gateway.representations.clients import CLIENT_FIELDS, ClientAttributes
+from gateway.representations.clients import CLIENT_FIELDS, ClientAttributesShape
 from gateway.representations.field_table import FieldTable
 from gateway.representations.realms import REALM_TABLE
 from gateway.representations.shapes import (
@@ -90,7 +90,7 @@ _SCHEMAS: Final[Mapping[type, Callable[[Any], Schema]]] = {
     Text: _text,
     TextList: lambda shape: {"type": "array", "items": _of_shape(shape.item)},
     TextMap: _map,
-    ClientAttributes: _map,
+    ClientAttributesShape: _map,
     Members: _members,
     RuleList: lambda _: {"type": "array", "items": _of_table(RULE_FIELDS)},
     VerbatimList: lambda _: {"type": "array"},

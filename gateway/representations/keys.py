@@ -28,9 +28,9 @@ from gateway.domain.secrets import Secret
 from gateway.representations.components import (
     Component,
     Config,
-    Kind,
     Property,
     ProviderDescription,
+    SettingKind,
     parse_properties,
 )
 from gateway.representations.field_table import without_none
@@ -62,17 +62,17 @@ _RSA: Final = tuple(a.value for a in SignatureAlgorithm if a.value[:2] in {"RS",
 
 
 def _flag(name: str, label: str, text: str, standard: str) -> Property:
-    return Property(name, label, text, Kind.FLAG, standard)
+    return Property(name, label, text, SettingKind.FLAG, standard)
 
 
 def _choice(
     name: str, label: str, text: str, options: tuple[str, ...], standard: str | None = None
 ) -> Property:
-    return Property(name, label, text, Kind.CHOICE, standard or options[0], options)
+    return Property(name, label, text, SettingKind.CHOICE, standard or options[0], options)
 
 
 _STANDING: Final = (
-    Property("priority", "Priority", "Of several the highest signs", Kind.NUMBER, "0"),
+    Property("priority", "Priority", "Of several the highest signs", SettingKind.NUMBER, "0"),
     _flag("enabled", "Enabled", "Whether the key is published", "true"),
     _flag("active", "Active", "Whether the key may sign", "true"),
 )
@@ -82,11 +82,11 @@ _ENCRYPTION_ALGORITHM: Final = _choice(
 )
 _IMPORTED: Final = (
     Property(
-        *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
+        *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", SettingKind.FILE),
         secret=True,
         required=True,
     ),
-    Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
+    Property(CERTIFICATE, "X509 Certificate", "PEM", SettingKind.FILE),
 )
 
 

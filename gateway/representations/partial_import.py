@@ -37,7 +37,7 @@ class IfExists(StrEnum):
         return Action.SKIPPED if self is IfExists.SKIP else Action.OVERWRITTEN
 
 
-class Kind(StrEnum):
+class ImportedKind(StrEnum):
     """What kind of resource it is."""
 
     CLIENT = "CLIENT"
@@ -48,11 +48,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ImportOutcome:
     """What became of one resource; `id` is that of the client for a role of a client."""
 
     action: Action
-    kind: Kind
+    kind: ImportedKind
     name: str
     id: str
 
@@ -68,7 +68,7 @@ def parse_policy(document: Mapping[str, Any]) -> IfExists:
     return (None if value is None else Choice(IfExists).read(value, name)) or IfExists.FAIL
 
 
-def render_outcomes(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+def render_outcomes(outcomes: Iterable[ImportOutcome]) -> dict[str, Any]:
     """Return the answer of a partial import: each resource and the counts by action."""
     results = list(outcomes)
     counts = {action: sum(one.action is action for one in results) for action in Action}

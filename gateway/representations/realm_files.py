@@ -15,7 +15,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.keys import IMPORTERS, KeyProvider
 from gateway.representations.client_scopes import ScopeName, parse_client_scope
 from gateway.representations.components import Component, parse_component, render_component
-from gateway.representations.field_table import Names
+from gateway.representations.field_table import FieldNames
 from gateway.representations.keys import KEY_PROVIDER_TYPE, PRIVATE_KEY
 from gateway.representations.refusals import attempt, join, raise_all, refused, repeated_names
 from gateway.representations.registration_policies import POLICY_PROVIDERS, POLICY_TYPE
@@ -119,8 +119,8 @@ _FIELDS: Final = (
     *("clientScopes", "defaultDefaultClientScopes", "defaultOptionalClientScopes"),
     *("scopeMappings", "clientScopeMappings"),
 )
-_NAMES: Final = Names(_FIELDS)
-_HOLDERS: Final = Names(("client", "clientScope", "roles", "self"))
+_NAMES: Final = FieldNames(_FIELDS)
+_HOLDERS: Final = FieldNames(("client", "clientScope", "roles", "self"))
 _MOST_SCOPES: Final = 10_000
 
 

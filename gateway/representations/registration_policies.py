@@ -13,9 +13,9 @@ from gateway.domain.errors import UnusableSetting
 from gateway.representations.components import (
     Component,
     Config,
-    Kind,
     Property,
     ProviderDescription,
+    SettingKind,
 )
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.flows import GONE, default_id
@@ -36,7 +36,7 @@ DEFAULT_SCOPES: Final = "allow-default-scopes"
 _WEB_ORIGINS: Final = "web-origins"
 _OPENID: Final = "openid"
 """A scope of every request, and not one of the realm's."""
-_SEVERAL: Final = frozenset({Kind.CHOICES, Kind.TEXTS})
+_SEVERAL: Final = frozenset({SettingKind.CHOICES, SettingKind.TEXTS})
 _REQUIRED: Final = {
     MAX_CLIENTS: "Max Clients Per Realm",
     SENDER_MUST_MATCH: "Host Sending Client Registration Request Must Match",
@@ -46,7 +46,7 @@ _REQUIRED: Final = {
 _POLICY_MEMBERS: Final = (("name", "name"), ("providerId", "provider_id"), ("subType", "sub_type"))
 
 
-def _property(name: str, kind: Kind, standard: str | None = None) -> Property:
+def _property(name: str, kind: SettingKind, standard: str | None = None) -> Property:
     return Property(name, f"{name}.label", f"{name}.tooltip", kind, standard)
 
 
@@ -57,8 +57,8 @@ def _provider(name: str, text: str, *properties: Property) -> ProviderDescriptio
 POLICY_PROVIDERS: Final = (
     _provider(
         *("allowed-client-templates", "Which client scopes a client may name"),
-        _property(ALLOWED_SCOPES, Kind.CHOICES),
-        replace(_property(DEFAULT_SCOPES, Kind.FLAG, "true"), as_boolean=True),
+        _property(ALLOWED_SCOPES, SettingKind.CHOICES),
+        replace(_property(DEFAULT_SCOPES, SettingKind.FLAG, "true"), as_boolean=True),
     ),
     _provider(
         *(
@@ -69,14 +69,14 @@ POLICY_PROVIDERS: Final = (
             _WEB_ORIGINS,
             "registration-web-origins.label",
             "registration-web-origins.tooltip",
-            Kind.TEXTS,
+            SettingKind.TEXTS,
         ),
     ),
     _provider("client-disabled", "A new client is disabled until an administrator enables it"),
     _provider("scope", "A new client gets no roles beyond those in its scope"),
     _provider(
         *("max-clients", "No client is added to a realm that has this many"),
-        _property(MAX_CLIENTS, Kind.NUMBER, "200"),
+        _property(MAX_CLIENTS, SettingKind.NUMBER, "200"),
     ),
     _provider(
         *("allowed-protocol-mappers", "Which types of protocol mappers a client may bring"),
@@ -84,16 +84,16 @@ POLICY_PROVIDERS: Final = (
             ALLOWED_MAPPERS,
             "allowed-protocol-mappers.label",
             "allowed-protocol-mappers.tooltip",
-            Kind.CHOICES,
+            SettingKind.CHOICES,
         ),
     ),
     _provider(
         TRUSTED_HOSTS,
         "From which addresses clients register, and to which hosts their root, base, admin and"
         " redirect URIs may point. Host names are not looked up: they match URIs, and no sender",
-        _property(TRUSTED_HOSTS, Kind.TEXTS),
-        _property(SENDER_MUST_MATCH, Kind.FLAG, "true"),
-        _property(URIS_MUST_MATCH, Kind.FLAG, "true"),
+        _property(TRUSTED_HOSTS, SettingKind.TEXTS),
+        _property(SENDER_MUST_MATCH, SettingKind.FLAG, "true"),
+        _property(URIS_MUST_MATCH, SettingKind.FLAG, "true"),
     ),
     _provider("consent-required", "A new client requires the consent of its users"),
 )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import ListedRole, Role
-from gateway.representations.field_table import Names, parse_fields
+from gateway.representations.field_table import FieldNames, parse_fields
 from gateway.representations.refusals import (
     attempt,
     join,
@@ -39,7 +39,7 @@ ROLE_FIELDS: Final = frozenset(
         *("clientRole", "containerId", "attributes", "scopeParamRequired"),
     }
 )
-_NAMES: Final = Names(ROLE_FIELDS)
+_NAMES: Final = FieldNames(ROLE_FIELDS)
 _REPRESENTATION: Final = "RoleRepresentation"
 _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
 _REFERENCE: Final[Mapping[str, Shape]] = {

@@ -359,7 +359,7 @@ class UrlName(Verbatim):
         return str(name)
 
 
-class Identity(UrlName):
+class ObjectId(UrlName):
     """The id of an object; the empty text is null."""
 
     empty_is_null: ClassVar[bool] = True

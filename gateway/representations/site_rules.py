@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gateway.domain.certificate_names import CertificateName
 from gateway.domain.errors import FieldError
-from gateway.domain.forward_auth import BearerAudience, Credential, PathPattern, Rule
+from gateway.domain.forward_auth import AcceptedCredential, BearerAudience, PathPattern, Rule
 from gateway.domain.groups import canonical_group_path, parse_group_path
 from gateway.domain.hosts import AmbiguousTarget, canonical_site_host
 from gateway.domain.roles import parse_client_role, render_client_role
@@ -61,7 +61,7 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True)
-class Matching(Verbatim):
+class MatchingText(Verbatim):
     """Text that matches a pattern as a whole."""
 
     pattern: re.Pattern[str]
@@ -73,11 +73,11 @@ class Matching(Verbatim):
         return value
 
 
-NAME: Final = Matching(
+NAME: Final = MatchingText(
     _NAME, "1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit first"
 )
-METHOD: Final = Matching(_METHOD, "a method in capitals, such as GET")
-COOKIE_DOMAIN: Final = Matching(_DOMAIN, "a domain of two labels or more, such as example.org")
+METHOD: Final = MatchingText(_METHOD, "a method in capitals, such as GET")
+COOKIE_DOMAIN: Final = MatchingText(_DOMAIN, "a domain of two labels or more, such as example.org")
 
 
 class Host(Verbatim):
@@ -201,7 +201,7 @@ RULE_FIELDS: Final = FieldTable(
             "certificates",
             Checked(most=_LONGEST_CERTIFICATE_NAME, check=CertificateName.parse),
         ),
-        Setting("accepts", "accepts", Members(Choice(Credential), collect=frozenset)),
+        Setting("accepts", "accepts", Members(Choice(AcceptedCredential), collect=frozenset)),
         Setting("boundOnly", "bound_only", Flag(), omit_empty=True),
         Setting("audiences", "audiences", Members(PLAIN_NAME), omit_empty=True),
     )
@@ -256,7 +256,7 @@ def _contradictions(rule: Rule, given: Given) -> Iterator[FieldError]:
         if without_effect or rule.bound_only or rule.audiences:
             sentence = "an anonymous rule lets every caller pass, so it cannot require anything"
             yield FieldError(given["anonymous"][0], "true", "false", sentence=sentence)
-    elif Credential.BEARER not in rule.accepts:
+    elif AcceptedCredential.BEARER not in rule.accepts:
         sentence = "it is about bearer tokens, which the rule does not accept"
         if rule.bound_only:
             yield FieldError(given["boundOnly"][0], "true", "false", sentence=sentence)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.forward_auth import BearerAudience, Credential, Site, UnreadableSite
+from gateway.domain.forward_auth import AcceptedCredential, BearerAudience, Site, UnreadableSite
 from gateway.domain.hosts import is_below
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.json_input import check_json
@@ -161,7 +161,7 @@ def _unreachable(site: Site, at: str) -> Iterator[FieldError]:
 
 def _without_sign_in(site: Site, at: str) -> Iterator[FieldError]:
     for place, rule in enumerate(site.rules):
-        if rule.accepts == {Credential.SESSION} and not rule.anonymous:
+        if rule.accepts == {AcceptedCredential.SESSION} and not rule.anonymous:
             sentence = "it accepts sessions alone, and a site without a client has none"
             yield FieldError(f"{at}[{place}].accepts", "session", "more", sentence=sentence)
 
@@ -169,7 +169,7 @@ def _without_sign_in(site: Site, at: str) -> Iterator[FieldError]:
 def _without_token(site: Site, at: str) -> Iterator[FieldError]:
     for place, rule in enumerate(site.rules):
         named = rule.anonymous or rule.audiences or rule.requirements.clients
-        if rule.accepts == {Credential.BEARER} and not named:
+        if rule.accepts == {AcceptedCredential.BEARER} and not named:
             sentence = (
                 "it accepts bearer tokens alone, and no token is for a site without a client: name"
                 " audiences, or the clients of bound tokens"

@@ -12,7 +12,12 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
-from gateway.domain.profile_validators import MULTIVALUED, VALIDATORS, Configuration, between
+from gateway.domain.profile_validators import (
+    MULTIVALUED,
+    VALIDATORS,
+    ValidatorConfiguration,
+    between,
+)
 from gateway.domain.realm import LoginSettings
 from gateway.domain.user_profile import (
     EMAIL,
@@ -166,7 +171,7 @@ def _unusable(name: str, kind: str, values: Mapping[str, Any]) -> Iterator[str]:
     if validator is None:
         yield f"Validator '{kind}' defined for attribute '{name}' doesn't exist"
         return
-    configuration = Configuration(values)
+    configuration = ValidatorConfiguration(values)
     validator(configuration)
     if configuration.errors:
         reasons = "".join(
@@ -403,7 +408,7 @@ def _checks(attribute: Mapping[str, Any]) -> Iterator[Check]:
     for kind, values in validations.items():
         # A kind of a later version is passed over, not an error at every sign-in.
         if kind in VALIDATORS:
-            yield VALIDATORS[kind](Configuration(values, stored=True))
+            yield VALIDATORS[kind](ValidatorConfiguration(values, stored=True))
     if not attribute["multivalued"] and MULTIVALUED not in validations:
         yield between(0, 1)
 

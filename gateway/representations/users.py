@@ -34,9 +34,9 @@ from gateway.domain.users import (
     canonical_name,
 )
 from gateway.representations.field_table import (
+    FieldNames,
     FieldTable,
     Given,
-    Names,
     Setting,
     StoredOnly,
     parse_fields,
@@ -90,7 +90,7 @@ _LEGACY: Final[Mapping[str, Shape]] = {
 }
 _HIDDEN: Final = ("value", "secretData", "credentialData")
 CREDENTIAL_FIELDS: Final = (*_CURRENT, *_HIDDEN, *_LEGACY)
-_CREDENTIAL_NAMES = Names((*_CURRENT, *_HIDDEN))
+_CREDENTIAL_NAMES = FieldNames((*_CURRENT, *_HIDDEN))
 _OPTIONAL: Final[Mapping[str, Shape]] = {
     "priority": Count(),
     "createdDate": Milliseconds(),

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin.access.lookups import Page
+from gateway.admin.access.lookups import ListingPage
 from gateway.admin.access.rights import AdminRole, Rights
 from gateway.admin.users.listing import UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
@@ -164,7 +164,7 @@ async def test_who_has_a_one_time_password_is_told_on_every_page(database: SqlDa
             await stores.users.set_credential("other-id" if name == "carol" else "demo-id", held)
     rights = Rights(frozenset({AdminRole.VIEW_USERS}))
     listing, demo = UserListing(database), realm("demo")
-    users = await listing.page(demo, rights, UserQuery(), Page(), brief=False)
+    users = await listing.page(demo, rights, UserQuery(), ListingPage(), brief=False)
     assert {found["username"]: found["totp"] for found in users} == {
         "alice": True,
         "bob": False,

@@ -15,7 +15,7 @@ from gateway.authentication.engine import Challenged
 from gateway.domain.authentication import MessageKey
 from gateway.protocol.authorization import Prompt, RedirectError
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import SECRET, Administration
@@ -101,7 +101,7 @@ def _sign_in(browsers: Recorded, **changes: Any) -> Finished:
     return sign_in(browsers.realm.administration.gateway, **{"realm": "browsers", **changes})
 
 
-def _identity(browsers: Recorded, cookie: str, realm: str = "browsers") -> Identity | None:
+def _identity(browsers: Recorded, cookie: str, realm: str = "browsers") -> BrowserIdentity | None:
     return identity_of(browsers.realm.administration.gateway, cookie, realm)
 
 

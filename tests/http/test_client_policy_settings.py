@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from gateway.client_policies import EXECUTORS, ClientChange, EventKind
-from gateway.client_policies.interfaces import Configuration
+from gateway.client_policies.interfaces import PolicyConfiguration
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import SECRET, Administration
 from tests.support.authorization_requests import client_entry
@@ -173,7 +173,7 @@ def test_secrets_expire_by_who_registers_or_changes_the_client(realm: Administer
 
 def test_the_address_of_a_sector_is_not_one_of_the_client() -> None:
     """As in Keycloak: it is fetched, and names addresses."""
-    executor = EXECUTORS["secure-client-uris"].read(Configuration({}))
+    executor = EXECUTORS["secure-client-uris"].read(PolicyConfiguration({}))
     client = client_entry().client
     change = ClientChange(
         EventKind.UPDATE,

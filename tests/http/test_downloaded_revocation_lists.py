@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 from gateway.bootstrap.services import revocation_downloads
 from gateway.crypto.revocation.downloads import INTERVAL, RETRY, DownloadedLists
 from gateway.crypto.x509.development_pki import ISSUING, ROOT, read_authority
-from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list
+from gateway.crypto.x509.issuing import IssuingAuthority, ValidityPeriod, issue_revocation_list
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.domain.realm import OCSP, OCSP_URL
 from gateway.settings import load_settings
@@ -41,13 +41,13 @@ def server() -> Iterator[ClientDocuments]:
 
 
 def _der(
-    authority: Authority, *serials: int, issued: datetime = NOW, end: datetime = NOW + DAY
+    authority: IssuingAuthority, *serials: int, issued: datetime = NOW, end: datetime = NOW + DAY
 ) -> bytes:
     entries = [
         x509.RevokedCertificateBuilder().serial_number(serial).revocation_date(NOW).build()
         for serial in serials
     ]
-    made = issue_revocation_list(authority, entries, 1, Validity(issued, end))
+    made = issue_revocation_list(authority, entries, 1, ValidityPeriod(issued, end))
     return made.public_bytes(Encoding.DER)
 
 
@@ -58,7 +58,7 @@ class _Downloads:
     server: ClientDocuments
     clock: SetClock
     lists: DownloadedLists
-    issuer: Authority
+    issuer: IssuingAuthority
 
     async def serve(self, content: bytes | None) -> None:
         """Let the server have this list, or none, and download what is due."""

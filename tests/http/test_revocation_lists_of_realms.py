@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 
 from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL, RealmRevocationLists
 from gateway.crypto.x509.development_pki import ISSUING, ROOT, read_authority
-from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list
+from gateway.crypto.x509.issuing import IssuingAuthority, ValidityPeriod, issue_revocation_list
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificationPath
@@ -41,12 +41,12 @@ NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 SUBJECT = "OU=Devices,O=Realmgate Demonstration"
 
 
-def _list(authority: Authority, now: datetime, *serials: int) -> bytes:
+def _list(authority: IssuingAuthority, now: datetime, *serials: int) -> bytes:
     entries = [
         x509.RevokedCertificateBuilder().serial_number(serial).revocation_date(now).build()
         for serial in serials
     ]
-    made = issue_revocation_list(authority, entries, 1, Validity(now - DAY, now + DAY))
+    made = issue_revocation_list(authority, entries, 1, ValidityPeriod(now - DAY, now + DAY))
     return made.public_bytes(Encoding.DER)
 
 

@@ -18,7 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.crypto.x509.development_pki import revoke
-from gateway.crypto.x509.issuing import KeyAlgorithm, Validity, generate_key, issue_root, name
+from gateway.crypto.x509.issuing import KeyAlgorithm, ValidityPeriod, generate_key, issue_root, name
 from gateway.crypto.x509.parse import describe
 from gateway.domain.realm import RENEWAL_OVERLAP
 from tests.support.certificate_clients import CertificateClients, client
@@ -106,7 +106,7 @@ class Press:
     ) -> str:
         """Issue a certificate that began `age` before now; return its name."""
         now = now or datetime.now(UTC)
-        validity = Validity(now - age, how.pop("end", now + DAY))
+        validity = ValidityPeriod(now - age, how.pop("end", now + DAY))
         written = names or (f"dns:{self.client_id}.example",)
         return self.realm.issue(
             f"{self.client_id} {kind}", *written, validity=validity, **{"cn": "press"} | how

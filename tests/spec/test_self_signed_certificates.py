@@ -14,7 +14,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from gateway.crypto.x509.issuing import Validity
+from gateway.crypto.x509.issuing import ValidityPeriod
 from tests.support.certificate_clients import CertificateClients, client, device_key
 from tests.support.certificates import DAY, SERVER, WEAK_RSA_BITS
 from tests.support.spec_stack import Stack
@@ -89,7 +89,7 @@ def test_what_refuses_a_certificate_refuses_a_registered_one(clients: Certificat
     now = datetime.now(UTC)
     authority = (x509.BasicConstraints(ca=True, path_length=None), True)
     wrong: dict[str, dict[str, Any]] = {
-        "expired": {"validity": Validity(now - 2 * DAY, now - DAY)},
+        "expired": {"validity": ValidityPeriod(now - 2 * DAY, now - DAY)},
         "weak": {"key": rsa.generate_private_key(65537, WEAK_RSA_BITS)},
         "of-a-server": {"purposes": SERVER},
     }

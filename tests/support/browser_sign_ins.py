@@ -24,7 +24,7 @@ from gateway.protocol.authorization import AuthorizationRequest, ResponseType
 from gateway.protocol.browser_sign_in import Browser, Outcome
 from gateway.protocol.consents import Consents
 from gateway.protocol.identity_cookie import (
-    Identity,
+    BrowserIdentity,
     IdentityCookies,
     IdentityVerification,
     issue_identity,
@@ -88,10 +88,10 @@ def sign_in(gateway: Gateway, given: SignIn | None = None, **changes: Any) -> Fi
     return _run(gateway, lambda services: _complete(services, wanted))
 
 
-def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> Identity | None:
+def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> BrowserIdentity | None:
     """Return what the gateway finds by an identity cookie."""
 
-    async def find(services: Services) -> Identity | None:
+    async def find(services: Services) -> BrowserIdentity | None:
         request = await _request(services, realm)
         return await IdentityVerification(validity(services)).find(request, cookie)
 

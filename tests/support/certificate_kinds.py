@@ -22,7 +22,12 @@ from gateway.crypto.x509.development_pki import (
     pem,
     read_authority,
 )
-from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list, name
+from gateway.crypto.x509.issuing import (
+    IssuingAuthority,
+    ValidityPeriod,
+    issue_revocation_list,
+    name,
+)
 from tests.support.certificates import DAY, CertificateKeeper, Extension
 from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates
@@ -168,7 +173,7 @@ def make_certificate_kinds(edge: EdgeCertificates, folder: Path) -> CertificateK
         bundle.write(constrained.pem.encode())
     with (pki / REVOCATION_LISTS).open("ab") as lists:
         for node in (constrained, unknown, registered):
-            validity = Validity(now - DAY, now + DAY)
+            validity = ValidityPeriod(now - DAY, now + DAY)
             lists.write(pem(issue_revocation_list(_issuer(node), (), 1, validity)))
     zoo = replace(edge.zoo, directory=pki, animals={**edge.zoo.animals, **keeper.animals})
     denied = hashlib.sha256(keeper.animals["denied"].der).hexdigest()
@@ -181,12 +186,12 @@ def _authority(common_name: str, issuer: Node | None, *extensions: x509.Extensio
     return issue(name(common_name), issuer, CA, identifier, *extensions, key=key, days=(-2, 2))
 
 
-def _node(authority: Authority) -> Node:
+def _node(authority: IssuingAuthority) -> Node:
     return Node(authority.certificate, authority.key)
 
 
-def _issuer(node: Node) -> Authority:
-    return Authority(node.certificate, node.key)
+def _issuer(node: Node) -> IssuingAuthority:
+    return IssuingAuthority(node.certificate, node.key)
 
 
 def _only(domain: str) -> x509.NameConstraints:

@@ -18,9 +18,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from gateway.crypto.x509.development_pki import ISSUING, create_pki, read_authority, revoke
 from gateway.crypto.x509.issuing import (
     ORGANIZATION,
-    Authority,
+    IssuingAuthority,
     KeyAlgorithm,
-    Validity,
+    ValidityPeriod,
     generate_authority_key,
     generate_key,
     issue_root,
@@ -103,17 +103,17 @@ def make_zoo(folder: Path, now: datetime) -> Zoo:
 class CertificateKeeper:
     """Issues certificates, right and wrong ones, and files them by kind."""
 
-    def __init__(self, folder: Path, issuing: Authority, now: datetime) -> None:
+    def __init__(self, folder: Path, issuing: IssuingAuthority, now: datetime) -> None:
         self.folder, self.issuing, self.now = folder, issuing, now
-        self.current = Validity(now - DAY, now + DAY)
+        self.current = ValidityPeriod(now - DAY, now + DAY)
         self.animals: dict[str, ZooCertificate] = {}
 
     def issued_by_the_pki(self) -> None:
         self.add("valid")
         self.add("valid without extensions", purposes=None, extensions=[])
         self.add("valid Ed25519", key=ed25519.Ed25519PrivateKey.generate())
-        self.add("expired", validity=Validity(self.now - 2 * DAY, self.now - DAY))
-        self.add("not yet valid", validity=Validity(self.now + DAY, self.now + 2 * DAY))
+        self.add("expired", validity=ValidityPeriod(self.now - 2 * DAY, self.now - DAY))
+        self.add("not yet valid", validity=ValidityPeriod(self.now + DAY, self.now + 2 * DAY))
         self.add("wrong EKU", purposes=SERVER)
         self.add("key usage without signing", extensions=[(_key_usage(signing=False), True)])
         self.add("CA:TRUE", extensions=[(x509.BasicConstraints(ca=True, path_length=None), True)])
@@ -141,7 +141,7 @@ class CertificateKeeper:
         self.add("self-signed", self_signed=True)
         authority = (x509.BasicConstraints(ca=True, path_length=None), True)
         self.add("self-signed CA:TRUE", self_signed=True, extensions=[authority])
-        past = Validity(self.now - 2 * DAY, self.now - DAY)
+        past = ValidityPeriod(self.now - 2 * DAY, self.now - DAY)
         self.add("self-signed expired", self_signed=True, validity=past)
 
     def odd_subjects(self) -> None:
@@ -154,9 +154,9 @@ class CertificateKeeper:
         *,
         subject: x509.Name | None = None,
         key: LeafKey | None = None,
-        issuer: Authority | None = None,
+        issuer: IssuingAuthority | None = None,
         self_signed: bool = False,
-        validity: Validity | None = None,
+        validity: ValidityPeriod | None = None,
         purposes: Sequence[x509.ObjectIdentifier] | None = CLIENT,
         extensions: Sequence[Extension] | None = None,
     ) -> None:
@@ -182,7 +182,7 @@ class CertificateKeeper:
         digest = None if isinstance(signer, ed25519.Ed25519PrivateKey) else hashes.SHA256()
         self._file(kind, builder.sign(signer, digest), key)
 
-    def _authority(self, subject: x509.Name) -> Authority:
+    def _authority(self, subject: x509.Name) -> IssuingAuthority:
         return issue_root(subject, generate_authority_key(), self.current)
 
     def _file(self, kind: str, certificate: x509.Certificate, key: LeafKey) -> None:

@@ -14,7 +14,7 @@ from gateway.crypto.x509.development_pki import (
     pem,
     read_authority,
 )
-from gateway.crypto.x509.issuing import Validity, issue_revocation_list
+from gateway.crypto.x509.issuing import ValidityPeriod, issue_revocation_list
 from tests.support.certificates import Zoo, make_zoo
 
 GOOD = ("device-1", "device-2", "user", "large")
@@ -72,7 +72,7 @@ def stale_revocation_lists(certificates: EdgeCertificates, folder: Path) -> Path
     now = datetime.now(UTC)
     lists = (
         issue_revocation_list(
-            read_authority(folder, authority), (), 2, Validity(now - 2 * DAY, now - DAY)
+            read_authority(folder, authority), (), 2, ValidityPeriod(now - 2 * DAY, now - DAY)
         )
         for authority in (ISSUING, ROOT)
     )

@@ -1,10 +1,10 @@
 """Identities that rules of protected sites are evaluated for."""
 
-from gateway.domain.forward_auth import Credential, Identity
+from gateway.domain.forward_auth import AcceptedCredential, AssertedIdentity
 
-ADA = Identity(
+ADA = AssertedIdentity(
     realm="staff",
-    kind=Credential.BEARER,
+    kind=AcceptedCredential.BEARER,
     subject="id-of-ada",
     username="ada",
     email="ada@example.test",

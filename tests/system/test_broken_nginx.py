@@ -18,7 +18,7 @@ import pytest
 from gateway.cli.nginx import NginxSite, PlainHttp, render_nginx
 from gateway.doctor.findings import Finding
 from gateway.doctor.nginx_examinations import CHECKS
-from gateway.doctor.nginx_scopes import Configuration, GatewayFacts, NginxCheck, Proxy
+from gateway.doctor.nginx_scopes import GatewayFacts, NginxCheck, NginxConfiguration, Proxy
 from gateway.doctor.nginx_syntax import Directive, read_configuration, read_dump
 from gateway.domain.forward_auth import Site
 from gateway.domain.secrets import Secret
@@ -85,7 +85,7 @@ def found(
     sites: SiteTable | None = None,
 ) -> Iterator[tuple[str, Finding]]:
     """Yield the name of the check with each finding."""
-    proxy = Proxy(Configuration(directives), gateway, sites)
+    proxy = Proxy(NginxConfiguration(directives), gateway, sites)
     return ((check.name, finding) for check in CHECKS for finding in check.find(proxy))
 
 

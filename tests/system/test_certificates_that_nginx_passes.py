@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from gateway.crypto.x509.development_pki import ISSUING, read_authority
-from gateway.crypto.x509.issuing import Validity
+from gateway.crypto.x509.issuing import ValidityPeriod
 from tests.support.certificates import DAY, WEAK_RSA_BITS, CertificateKeeper
 from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates
@@ -145,7 +145,7 @@ def test_a_connection_does_not_outlive_its_certificate(
     """Verified at the handshake: nginx says SUCCESS from then on. attacks: A8."""
     now = datetime.now(UTC)
     keeper = CertificateKeeper(tmp_path, read_authority(edge_certificates.folder, ISSUING), now)
-    keeper.add("brief", validity=Validity(now - DAY, now + timedelta(seconds=5)))
+    keeper.add("brief", validity=ValidityPeriod(now - DAY, now + timedelta(seconds=5)))
     pair = keeper.animals["brief"].certificate.with_suffix("")
     with nginx.client(pair) as http:
         first = _ask(http, nginx.mtls, "device-1")

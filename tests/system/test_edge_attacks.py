@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.doctor.attacks import ATTACKS, NotDone, Target, examine_edge
-from gateway.doctor.edge import ClientCertificate, Edge, Unreachable, read_certificate
-from gateway.doctor.findings import Finding, Outcome
-from gateway.doctor.nginx_scopes import Configuration, GatewayFacts, Proxy
+from gateway.doctor.attacks import ATTACKS, AttackTarget, NotDone, examine_edge
+from gateway.doctor.edge import AttackedEdge, CertificateWithKey, Unreachable, read_certificate
+from gateway.doctor.findings import ExaminationOutcome, Finding
+from gateway.doctor.nginx_scopes import GatewayFacts, NginxConfiguration, Proxy
 from gateway.doctor.nginx_syntax import read_configuration
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.site_table import SiteTable
@@ -44,7 +44,7 @@ class Stack:
     """Of the broken nginx: it forwards everything to the gateway, with the secret."""
     rules: Path
 
-    def certificate(self, name: str) -> ClientCertificate:
+    def certificate(self, name: str) -> CertificateWithKey:
         """Return a certificate of the PKI, or of those that must be refused."""
         return read_certificate(name, self.pem(name))
 
@@ -55,15 +55,15 @@ class Stack:
         file.write_bytes(b"".join(Path(f"{pair}.{end}").read_bytes() for end in ("crt", "key")))
         return file
 
-    def target(self, url: str, nginx: RunningNginx, **known: object) -> Target:
+    def target(self, url: str, nginx: RunningNginx, **known: object) -> AttackTarget:
         """Return a URL of one of the two, with everything that is known about it."""
         sites = SiteTable(parse_rules_file(self.rules.read_bytes(), "rules"))
         gateway = GatewayFacts("ssl-client-cert", Secret(PROXY_SECRET), "unix:/x", is_local=True)
-        target = Target(
-            edge=Edge(url, nginx.site.certificates / "ca.crt"),
+        target = AttackTarget(
+            edge=AttackedEdge(url, nginx.site.certificates / "ca.crt"),
             gateway=gateway,
             now=datetime.now(UTC),
-            proxy=Proxy(Configuration(read_configuration(nginx.configuration)), gateway),
+            proxy=Proxy(NginxConfiguration(read_configuration(nginx.configuration)), gateway),
             sites=sites,
         )
         return replace(target, **known)  # type: ignore[arg-type] # fields of Target
@@ -194,7 +194,7 @@ def url_of(nginx: RunningNginx, path: str, listener: str = "https") -> str:
     return f"{scheme}://{ADDRESS}:{getattr(nginx.site, f'{listener}_port')}{path}"
 
 
-def attack(name: str, target: Target) -> list[Finding]:
+def attack(name: str, target: AttackTarget) -> list[Finding]:
     """Run one attack."""
     return list(BY_NAME[name].run(target))
 
@@ -205,8 +205,10 @@ def test_every_attack_on_the_shipped_configuration_is_repelled(stack: Stack) -> 
     good = stack.certificate("device-1")
     target = stack.target(url_of(nginx, "/bound/"), nginx, certificate=good, token=bound)
     found = {each.name: each for each in examine_edge(target)}
-    assert [each for each in found.values() if each.outcome is Outcome.WRONG] == []
-    assert {name for name, each in found.items() if each.outcome is Outcome.OK} == DONE, found
+    assert [each for each in found.values() if each.outcome is ExaminationOutcome.WRONG] == []
+    assert {
+        name for name, each in found.items() if each.outcome is ExaminationOutcome.OK
+    } == DONE, found
     bad = tuple(map(stack.certificate, ("expired", "revoked", "same-named CA with another key")))
     machines = stack.target(url_of(nginx, "/machines/"), nginx)
     assert (
@@ -281,8 +283,8 @@ def test_a_proxy_that_does_not_answer_is_a_problem(stack: Stack) -> None:
     nginx = stack.protected.nginx
     target = stack.target(f"https://{ADDRESS}:{free_port()}/", nginx)
     (examination,) = examine_edge(target)
-    assert examination.outcome is Outcome.WRONG
-    untrusted = replace(target, edge=Edge(url_of(nginx, "/")))
+    assert examination.outcome is ExaminationOutcome.WRONG
+    untrusted = replace(target, edge=AttackedEdge(url_of(nginx, "/")))
     (examination,) = examine_edge(untrusted)
     assert "--ca FILE" in examination.findings[0].problem
 
@@ -291,7 +293,7 @@ def test_a_name_below_localhost_is_this_machine_and_a_wrong_name_is_no_unknown_a
     stack: Stack,
 ) -> None:
     site = stack.protected.nginx.site
-    edge = Edge(f"https://other.localhost:{site.https_port}/", site.certificates / "ca.crt")
+    edge = AttackedEdge(f"https://other.localhost:{site.https_port}/", site.certificates / "ca.crt")
     with pytest.raises(Unreachable, match=r"not valid for 'other\.localhost'\.$"):
         edge.ask()
 
@@ -299,7 +301,7 @@ def test_a_name_below_localhost_is_this_machine_and_a_wrong_name_is_no_unknown_a
 def test_the_host_of_the_url_may_be_elsewhere(stack: Stack) -> None:
     site = stack.protected.nginx.site
     url = f"https://localhost:{site.https_port}/realms/staff"
-    edge = Edge(url, site.certificates / "ca.crt", ADDRESS)
+    edge = AttackedEdge(url, site.certificates / "ca.crt", ADDRESS)
     assert edge.ask().status == 200
     assert edge.ask(host=f"{ADDRESS}:{site.https_port}").status == 403
 

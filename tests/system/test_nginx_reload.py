@@ -31,9 +31,9 @@ from gateway.crypto.x509.development_pki import (
     write_files,
 )
 from gateway.crypto.x509.issuing import (
+    CertificatePurpose,
     KeyAlgorithm,
-    Purpose,
-    Validity,
+    ValidityPeriod,
     generate_key,
     host_name,
     issue_end_entity,
@@ -84,8 +84,8 @@ def renew_server_certificate(folder: Path) -> int:
         issuer,
         name("localhost"),
         key.public_key(),
-        Validity.starting(datetime.now(UTC), timedelta(days=1)),
-        purpose=Purpose.SERVER,
+        ValidityPeriod.starting(datetime.now(UTC), timedelta(days=1)),
+        purpose=CertificatePurpose.SERVER,
         alternative_names=[host_name("localhost")],
     )
     chain = pem(made, issuer.certificate)

@@ -14,7 +14,7 @@ from cryptography import x509
 
 from gateway.cli.nginx import RevocationCheck
 from gateway.crypto.x509.development_pki import REVOCATION_LISTS, ROOT, pem, read_authority, revoke
-from gateway.crypto.x509.issuing import Validity, issue_revocation_list
+from gateway.crypto.x509.issuing import ValidityPeriod, issue_revocation_list
 from tests.support.certificates import DAY
 from tests.support.edge_certificates import EdgeCertificates, stale_revocation_lists
 from tests.support.gateway_process import Gateway, start_gateway
@@ -172,7 +172,9 @@ def test_an_authority_without_a_list_refuses_all_its_certificates(
     """The gateway alone checks lists here; that of its root is not enough. attacks: A10."""
     folder = shutil.copytree(pki, tmp_path / "certs")
     now = datetime.now(UTC)
-    of_root = issue_revocation_list(read_authority(folder, ROOT), (), 2, Validity(now, now + DAY))
+    of_root = issue_revocation_list(
+        read_authority(folder, ROOT), (), 2, ValidityPeriod(now, now + DAY)
+    )
     (folder / REVOCATION_LISTS).write_bytes(pem(of_root))
     with (
         _behind_nginx(tmp_path, folder, RevocationCheck.GATEWAY) as (nginx, _),

@@ -18,7 +18,7 @@ from gateway.client_policies import (
     read_policies,
 )
 from gateway.client_policies.events import InvalidConfiguration
-from gateway.client_policies.interfaces import Configuration, Vote
+from gateway.client_policies.interfaces import PolicyConfiguration, Vote
 from tests.support.authorization_requests import client_entry
 
 _ANY: Final = {"condition": "any-client", "configuration": {}}
@@ -84,27 +84,27 @@ def test_a_document_of_another_shape_has_no_policies(document: Any) -> None:
 
 
 def test_null_is_an_absent_configuration_and_anything_but_an_object_is_refused() -> None:
-    assert Configuration(None).texts("x") == ()
+    assert PolicyConfiguration(None).texts("x") == ()
     wrong: tuple[Any, ...] = ([], "x", 7, True)
     for members in wrong:
         with pytest.raises(InvalidConfiguration):
-            Configuration(members)
+            PolicyConfiguration(members)
 
 
 def test_flags_are_json_or_text() -> None:
     for value, flag in ((True, True), ("TRUE", True), ("false", False), ("", False), (None, False)):
-        assert Configuration({"x": value}).flag("x") is flag
+        assert PolicyConfiguration({"x": value}).flag("x") is flag
     wrong: tuple[Any, ...] = ("yes", 1, [], "truth")
     for each in wrong:
         with pytest.raises(InvalidConfiguration):
-            Configuration({"x": each}).flag("x")
-    assert Configuration({}).flag("x", default=True) is True
+            PolicyConfiguration({"x": each}).flag("x")
+    assert PolicyConfiguration({}).flag("x", default=True) is True
 
 
 def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
     """Without the reference, and with that of a request object at the client."""
     executor, client = (
-        EXECUTORS["secure-par-content"].read(Configuration({})),
+        EXECUTORS["secure-par-content"].read(PolicyConfiguration({})),
         client_entry().client,
     )
     object_at_client = {"request_uri": "https://app.example.test/object"}
@@ -118,7 +118,7 @@ def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
 
 
 def test_a_caller_without_an_address_comes_from_no_host() -> None:
-    hosts = Configuration({"trusted-hosts": ["0.0.0.0/0", "::/0"]})
+    hosts = PolicyConfiguration({"trusted-hosts": ["0.0.0.0/0", "::/0"]})
     condition = CONDITIONS["client-updater-source-host"].read(hosts)
     client = client_entry().client
     for address, vote in ((None, Vote.NO), ("unix", Vote.NO), ("192.0.2.1", Vote.YES)):
@@ -129,7 +129,7 @@ def test_a_caller_without_an_address_comes_from_no_host() -> None:
 
 def test_tokens_signed_by_the_algorithm_of_the_realm_are_judged() -> None:
     """RFC 7591 has no member for access tokens, so registered clients name none for them."""
-    executor = EXECUTORS["secure-signature-algorithm"].read(Configuration({}))
+    executor = EXECUTORS["secure-signature-algorithm"].read(PolicyConfiguration({}))
     client = client_entry().client
     for of_realm, id_token, access_token, is_accepted in (
         ("RS256", None, None, False),

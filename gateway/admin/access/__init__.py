@@ -27,7 +27,7 @@ from gateway.admin.access.escalation import (
 )
 from gateway.admin.access.lookups import (
     LARGEST_ANSWER,
-    Page,
+    ListingPage,
     RenderedDocument,
     entity_tag,
     existing,

@@ -77,7 +77,7 @@ LARGEST_ANSWER: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListingPage:
     """A part of a listing; `maximum` None asks for all of it."""
 
     first: int = 0

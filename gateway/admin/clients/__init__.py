@@ -12,7 +12,7 @@ from gateway.admin.clients.certificate_conflicts import (
     CertificateConflict,
     list_certificate_conflicts,
 )
-from gateway.admin.clients.credentials import ClientCertificates, ClientSecrets
+from gateway.admin.clients.credentials import ClientCertificateAdministration, ClientSecrets
 from gateway.admin.clients.defaults import (
     ACCOUNT,
     ACCOUNT_CONSOLE,
@@ -21,7 +21,7 @@ from gateway.admin.clients.defaults import (
     default_clients,
     renamed_clients,
 )
-from gateway.admin.clients.file_import import ClientChange, read_clients
+from gateway.admin.clients.file_import import ClientReplacement, read_clients
 from gateway.admin.clients.listing import (
     MANAGE_CLIENTS,
     QUERY_CLIENTS,
@@ -55,7 +55,7 @@ from gateway.admin.clients.preparation import (
 )
 from gateway.admin.clients.protocol_mappers import (
     MapperOwner,
-    OwnerKind,
+    MapperOwnerKind,
     ProtocolMapperAdministration,
 )
 from gateway.admin.clients.scopes import ClientScopeAssignment, ScopeMappingAdministration
@@ -71,7 +71,7 @@ class ClientUseCases:
     secrets: ClientSecrets
     accounts: ClientAccounts
     nodes: ClientNodes
-    certificates: ClientCertificates
+    certificates: ClientCertificateAdministration
     devices: ClientDevices
     installation: ClientInstallation
     policies: ClientPolicies

@@ -111,7 +111,7 @@ _LONGEST_TEXT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ClientCertificates:
+class ClientCertificateAdministration:
     """The use cases. All raise NotFound, Forbidden, NotSupported and StoreUnavailable."""
 
     database: Database

@@ -25,7 +25,7 @@ Items = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class ClientChange:
+class ClientReplacement:
     """A client as it will be, and as it was; None for a new one.
 
     `names_authenticator` is false where the file leaves open how the client authenticates.
@@ -47,7 +47,7 @@ async def read_clients(
     clock: Clock,
     *,
     scopes: Sequence[ClientScope],
-) -> tuple[ClientChange, ...]:
+) -> tuple[ClientReplacement, ...]:
     """Return what the file changes; `scopes` are those of the realm after the import.
 
     A new client that names no scopes gets those of the realm's lists, and none that it lacks.
@@ -70,15 +70,15 @@ def _changes(
     at: str,
     read: Callable[..., Client],
     prepare: Callable[..., Client],
-) -> tuple[ClientChange, ...]:
+) -> tuple[ClientReplacement, ...]:
     errors: list[FieldError] = []
-    changes: list[ClientChange] = []
+    changes: list[ClientReplacement] = []
     for path, item in items:
         before = known.get(_name(item))
         client = attempt(errors, None, partial(read, base=before, path=path), item)
         if client is not None:
             named = given_field(item, _AUTHENTICATOR) is not None
-            changes.append(ClientChange(prepare(item, client, before), before, named))
+            changes.append(ClientReplacement(prepare(item, client, before), before, named))
     names = (change.client.client_id for change in changes)
     errors.extend(repeated_names(names, at, "each client once"))
     raise_all(errors)

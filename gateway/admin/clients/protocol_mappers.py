@@ -36,7 +36,7 @@ CheckMapper = Callable[[ProtocolMapper], None]
 Mappers = tuple[ProtocolMapper, ...]
 
 
-class OwnerKind(StrEnum):
+class MapperOwnerKind(StrEnum):
     """What has mappers."""
 
     CLIENT = "clients"
@@ -47,7 +47,7 @@ class OwnerKind(StrEnum):
 class MapperOwner:
     """A client or a client scope, by its internal id."""
 
-    kind: OwnerKind
+    kind: MapperOwnerKind
     id: str
 
     @property
@@ -141,7 +141,7 @@ class ProtocolMapperAdministration:
     async def _require_sectors(
         self, acting: Acting, owner: MapperOwner, documents: Iterable[Any]
     ) -> None:
-        if owner.kind is OwnerKind.CLIENT:
+        if owner.kind is MapperOwnerKind.CLIENT:
             await self.sectors.require_of_mappers(acting.realm, owner.id, documents)
 
     def _read(
@@ -152,7 +152,7 @@ class ProtocolMapperAdministration:
             raise NotFound("ProtocolMapper provider not found")
         if document.get("name") is None or document.get("protocol") is None:
             raise duplicate_resource()  # Keycloak's answer, though nothing is there twice.
-        mapper = parse_mapper(document, path, of_scope=owner.kind is OwnerKind.CLIENT_SCOPE)
+        mapper = parse_mapper(document, path, of_scope=owner.kind is MapperOwnerKind.CLIENT_SCOPE)
         self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 
@@ -162,13 +162,13 @@ def _shown(mapper: ProtocolMapper) -> dict[str, Any]:
 
 
 async def _get_owner(stores: Stores, realm: Realm, owner: MapperOwner) -> Client | ClientScope:
-    if owner.kind is OwnerKind.CLIENT:
+    if owner.kind is MapperOwnerKind.CLIENT:
         return await get_client(stores, realm.id, owner.id)
     return await get_client_scope(stores, realm, owner.id)
 
 
 async def _get_owner_for_update(change: Change, owner: MapperOwner) -> Client | ClientScope:
-    if owner.kind is OwnerKind.CLIENT:
+    if owner.kind is MapperOwnerKind.CLIENT:
         return await get_client_for_update(change.stores, change.realm.id, owner.id)
     scope = await change.stores.client_scopes.get_for_update(change.realm.id, owner.id)
     if scope is None:
@@ -217,6 +217,6 @@ def _note(
     representation: object = None,
 ) -> None:
     change.record(operation, ResourceType.PROTOCOL_MAPPER, path, representation)
-    of_client = owner.kind is OwnerKind.CLIENT
+    of_client = owner.kind is MapperOwnerKind.CLIENT
     realm_id = change.realm.id
     change.invalidate(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

@@ -22,9 +22,9 @@ from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplic
 from gateway.representations.flows import (
     AUTHENTICATORS,
     ROLES,
+    AuthenticatorRole,
     ExecutionChange,
     ExecutionDraft,
-    Role,
     parse_change,
     parse_config,
     parse_execution,
@@ -195,7 +195,7 @@ def _at_first(provider: str) -> Requirement:
     return Requirement.DISABLED if Requirement.DISABLED in choices else choices[0]
 
 
-def _require_role(provider: str | None, role: Role) -> str:
+def _require_role(provider: str | None, role: AuthenticatorRole) -> str:
     known = AUTHENTICATORS.get(provider or "")
     if known is None or known.role is not role:
         raise InvalidRequest(

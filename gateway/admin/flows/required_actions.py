@@ -44,7 +44,7 @@ _NOT_FOUND: Final = "Failed to find required action"
 _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
 
 
-class RequiredActions:
+class RequiredActionAdministration:
     """The use cases."""
 
     def __init__(self, database: Database, changes: Changes) -> None:

@@ -20,7 +20,7 @@ from gateway.admin.realm_files.export import RealmDocument
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
 from gateway.admin.realm_files.realm_import import find_named, for_each_realm, list_policy_refusals
-from gateway.admin.realm_files.user_import import UserInput, UserPreparation
+from gateway.admin.realm_files.user_import import ImportedUser, UserPreparation
 from gateway.authentication.passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
@@ -266,7 +266,7 @@ class ImportDryRun:
             refused,
         )
 
-    async def _check(self, stores: Stores, realm: Realm, users: Iterable[UserInput]) -> None:
+    async def _check(self, stores: Stores, realm: Realm, users: Iterable[ImportedUser]) -> None:
         """Raise InvalidInput for new users that could not be stored."""
         indexes = await load_indexes(stores, realm)
         preparation = UserPreparation(realm, indexes, self._hasher, self._gate)

@@ -40,7 +40,7 @@ from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.realm_import import place_of_client, roles_of_clients
 from gateway.admin.realm_files.user_import import (
-    UserInput,
+    ImportedUser,
     UserPreparation,
     new_passwords,
     read_users,
@@ -67,8 +67,8 @@ from gateway.representations.groups import GroupInput, parse_groups
 from gateway.representations.partial_import import (
     Action,
     IfExists,
-    Kind,
-    Outcome,
+    ImportedKind,
+    ImportOutcome,
     parse_policy,
     render_outcomes,
 )
@@ -87,7 +87,7 @@ class PartialUsers:
     online_sessions: OnlineSessionStore
     new_clients: Mapping[str, str]
 
-    async def store(self, given: Sequence[UserInput]) -> list[Outcome]:
+    async def store(self, given: Sequence[ImportedUser]) -> list[ImportOutcome]:
         """Store the users; raises AlreadyExists, Forbidden, InvalidInput, PasswordRefused."""
         known = [await self._known(new) for new in given]
         if self.policy is IfExists.FAIL:
@@ -96,7 +96,7 @@ class PartialUsers:
                     raise _user_exists(new)
         return [await self._store(new, before) for new, before in zip(given, known, strict=True)]
 
-    async def _known(self, new: UserInput) -> User | None:
+    async def _known(self, new: ImportedUser) -> User | None:
         """Return the user with the name or the address, but no new service account."""
         users, realm = self.change.stores.users, self.change.realm
         if new.service_account_of in self.new_clients:
@@ -106,23 +106,23 @@ class PartialUsers:
             found = await users.find_by_email(realm.id, new.user.email)
         return found
 
-    async def _store(self, new: UserInput, before: User | None) -> Outcome:
+    async def _store(self, new: ImportedUser, before: User | None) -> ImportOutcome:
         action = self.policy.action(exists=before is not None)
         if before is not None and action is Action.SKIPPED:
-            return Outcome(action, Kind.USER, new.user.username, before.id)
+            return ImportOutcome(action, ImportedKind.USER, new.user.username, before.id)
         prepared = await self.preparation.prepared(new)
         await require_may_grant(self.change.acting, self.change.stores, prepared.role_ids)
         await require_may_join(self.change.acting, self.change.stores, prepared.group_ids)
         if new.service_account_of is not None:
             account = await self._replace_account(new, prepared, before)
-            return Outcome(action, Kind.USER, new.user.username, account.id)
+            return ImportOutcome(action, ImportedKind.USER, new.user.username, account.id)
         if before is not None:
             await self._remove(new, before)
         names = await require_free_names(self.change.stores, self.change.realm, prepared.user)
         await store_new_user(self.change.stores, prepared, names)
-        return Outcome(action, Kind.USER, new.user.username, new.user.id)
+        return ImportOutcome(action, ImportedKind.USER, new.user.username, new.user.id)
 
-    async def _remove(self, new: UserInput, before: User) -> None:
+    async def _remove(self, new: ImportedUser, before: User) -> None:
         if before.username != new.user.username or before.service_account_client is not None:
             # Another user has the address, or it is a service account: the import names neither.
             raise _user_exists(new)
@@ -136,7 +136,7 @@ class PartialUsers:
         await require_may_control(self.change.acting, self.change.stores, controlled, lock=True)
 
     async def _replace_account(
-        self, new: UserInput, prepared: NewUser, before: User | None
+        self, new: ImportedUser, prepared: NewUser, before: User | None
     ) -> User:
         """Re-create a service account as the import has it; it keeps its name and its client."""
         stores, realm_id = self.change.stores, self.change.realm.id
@@ -157,13 +157,13 @@ class PartialUsers:
         return user
 
 
-def _user_exists(new: UserInput) -> AlreadyExists:
+def _user_exists(new: ImportedUser) -> AlreadyExists:
     return AlreadyExists(f"User with user name {new.user.username} already exists.")
 
 
 async def import_groups(
     change: Change, policy: IfExists, indexes: RealmIndexes, given: Sequence[GroupInput]
-) -> list[Outcome]:
+) -> list[ImportOutcome]:
     """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
     stores, realm, groups = change.stores, change.realm, indexes.groups
     known = dict.fromkeys(group.name for group in given if groups.find(_top_level_path(group.name)))
@@ -178,7 +178,7 @@ async def import_groups(
     await groups.take(stores, realm, GivenGroups(groups=wanted), indexes.roles)
     ids = {group.name: groups.ids([_top_level_path(group.name)], "groups")[0] for group in given}
     return [
-        Outcome(policy.action(exists=name in known), Kind.GROUP, name, ids[name])
+        ImportOutcome(policy.action(exists=name in known), ImportedKind.GROUP, name, ids[name])
         for name in (group.name for group in given)
     ]
 
@@ -204,7 +204,7 @@ def _roles_of_groups(groups: Sequence[GroupInput]) -> Iterator[RoleName]:
 
 async def import_roles(
     change: Change, policy: IfExists, index: RoleIndex, given: Sequence[RoleInput]
-) -> list[Outcome]:
+) -> list[ImportOutcome]:
     """Add, skip or change them; raises AlreadyExists, InvalidRequest, Forbidden, InvalidInput."""
     clients = await _clients_of_roles(change, given)
     known = {role.role: index.role(role.role) for role in given}
@@ -269,12 +269,12 @@ def _role_exists(name: RoleName) -> str:
 
 def _role_outcome(
     name: RoleName, action: Action, index: RoleIndex, clients: dict[str, str]
-) -> Outcome:
+) -> ImportOutcome:
     if name.client is None:
         (identity,) = index.ids([name], "roles")
-        return Outcome(action, Kind.REALM_ROLE, name.name, identity)
+        return ImportOutcome(action, ImportedKind.REALM_ROLE, name.name, identity)
     text = f"{name.client}-->{name.name}"
-    return Outcome(action, Kind.CLIENT_ROLE, text, clients[name.client])
+    return ImportOutcome(action, ImportedKind.CLIENT_ROLE, text, clients[name.client])
 
 
 class PartialClients:
@@ -294,7 +294,7 @@ class PartialClients:
         self._policy = policy
         self.new: dict[str, str] = {}
 
-    async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
+    async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ImportOutcome]:
         """Store the clients; raises AlreadyExists, Forbidden, InvalidRequest and InvalidInput."""
         realm = self._change.realm
         wanted = await asyncio.to_thread(_without_built_in, items, realm)
@@ -316,11 +316,11 @@ class PartialClients:
 
     async def _store(
         self, before: Client | None, item: Mapping[str, Any], scopes: Sequence[ClientScope]
-    ) -> Outcome:
+    ) -> ImportOutcome:
         if before is None:
             return await self._add(item, scopes, Action.ADDED)
         if self._policy is IfExists.SKIP:
-            return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
+            return ImportOutcome(Action.SKIPPED, ImportedKind.CLIENT, before.client_id, before.id)
         controlled = ControlledObject(ObjectKind.CLIENT, before.id)
         stores, realm = self._change.stores, self._change.realm
         await require_may_control(self._change.acting, stores, controlled, lock=True)
@@ -338,7 +338,7 @@ class PartialClients:
         scopes: Sequence[ClientScope],
         action: Action,
         replaced: Client | None = None,
-    ) -> Outcome:
+    ) -> ImportOutcome:
         at = place_of_client(given_field(item, "clientId"))
         with refused_by_policies(at):
             client = await self._administration.add_client(
@@ -351,7 +351,7 @@ class PartialClients:
                 replaced=replaced,
             )
         self.new[client.client_id] = client.id
-        return Outcome(action, Kind.CLIENT, client.client_id, client.id)
+        return ImportOutcome(action, ImportedKind.CLIENT, client.client_id, client.id)
 
 
 def _without_built_in(
@@ -387,13 +387,13 @@ def _kept_members(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
 
 _UNSUPPORTED: Final = ("identityProviders", "identityProviderMappers")
 _PATHS: Final = {
-    Kind.CLIENT: "clients",
-    Kind.CLIENT_ROLE: "clients",
-    Kind.GROUP: "groups",
-    Kind.REALM_ROLE: "realms",
-    Kind.USER: "users",
+    ImportedKind.CLIENT: "clients",
+    ImportedKind.CLIENT_ROLE: "clients",
+    ImportedKind.GROUP: "groups",
+    ImportedKind.REALM_ROLE: "realms",
+    ImportedKind.USER: "users",
 }
-_NAMES: Final = {Kind.CLIENT: "clientId", Kind.USER: "username"}
+_NAMES: Final = {ImportedKind.CLIENT: "clientId", ImportedKind.USER: "username"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,7 +402,7 @@ class _Given:
     clients: list[tuple[str, dict[str, Any]]]
     roles: tuple[RoleInput, ...]
     groups: tuple[GroupInput, ...]
-    users: tuple[UserInput, ...]
+    users: tuple[ImportedUser, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,7 +443,7 @@ class PartialImport:
 
     async def _store(
         self, change: Change, given: _Given, hashes: PrecomputedHashes
-    ) -> list[Outcome]:
+    ) -> list[ImportOutcome]:
         policy = given.policy
         clients = PartialClients(change, self.clients, policy, given.roles)
         outcomes = [*await clients.store(given.clients)]
@@ -478,7 +478,7 @@ def _require_rights(acting: Acting, given: _Given) -> None:
         acting.rights.require(AdminRole.MANAGE_CLIENTS)
 
 
-def _record(change: Change, outcome: Outcome) -> None:
+def _record(change: Change, outcome: ImportOutcome) -> None:
     if outcome.action is Action.SKIPPED:
         return
     operation = OperationType.CREATE

@@ -20,7 +20,7 @@ from gateway.admin.client_scope_defaults import (
     store_scopes,
 )
 from gateway.admin.clients import (
-    ClientChange,
+    ClientReplacement,
     add_service_account,
     lacks_service_account,
     read_clients,
@@ -32,7 +32,7 @@ from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.migration import migrated
 from gateway.admin.realm_files.resources import FileValueParser, FileValues
 from gateway.admin.realm_files.user_import import (
-    UserInput,
+    ImportedUser,
     UserPreparation,
     new_passwords,
     read_users,
@@ -167,11 +167,11 @@ class RealmPlan:
 
     realm: Realm
     before: Realm | None
-    clients: tuple[ClientChange, ...]
+    clients: tuple[ClientReplacement, ...]
     roles: tuple[RoleInput, ...]
     groups: GivenGroups
     scopes: ScopesInput
-    users: tuple[UserInput, ...]
+    users: tuple[ImportedUser, ...]
     profile: StoredProfile | None
     sign_in: SignInInput
     components: ComponentsInput
@@ -192,7 +192,7 @@ class RealmPlan:
         chosen = [each for each in self.resources if bool(each.kind.owner_column) is of_clients]
         return any([await each.store(stores, self.realm) for each in chosen])
 
-    async def new_users(self, stores: Stores) -> list[UserInput]:
+    async def new_users(self, stores: Stores) -> list[ImportedUser]:
         """Return the users to add; service accounts are added with their clients."""
         listed = in_slices(self.users)
         users = [user async for user in listed if user.service_account_of is None]

@@ -31,7 +31,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import (
-    ClientChange,
+    ClientReplacement,
     PolicyCaller,
     default_clients,
     enforce_policies,
@@ -68,7 +68,7 @@ from gateway.representations.refusals import collect_refusals, describe_name, lo
 from gateway.representations.roles import RoleInput, RoleName
 from gateway.representations.users import NewPassword
 
-ClientChanges = tuple[ClientChange, ...]
+ClientChanges = tuple[ClientReplacement, ...]
 
 
 def roles_of_clients(roles: Iterable[RoleInput]) -> Mapping[str, frozenset[str]]:
@@ -95,7 +95,7 @@ async def apply_policies(
     caller = PolicyCaller(acting, brought_roles=roles_of_clients(roles))
     updater = await updater_of(stores, realm, caller)
     exempt = _Exempt(realm)
-    applied: list[ClientChange] = []
+    applied: list[ClientReplacement] = []
     async for change in in_slices(changes):
         client = change.client
         if not exempt.covers(client):
@@ -129,7 +129,7 @@ async def list_policy_refusals(
 
 
 async def _judged(
-    stores: Stores, realm: Realm, caller: PolicyCaller, change: ClientChange
+    stores: Stores, realm: Realm, caller: PolicyCaller, change: ClientReplacement
 ) -> Client:
     return await enforce_policies(
         stores,

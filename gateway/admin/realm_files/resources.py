@@ -14,7 +14,7 @@ from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.resources import ValueT
-from gateway.representations.field_table import Names
+from gateway.representations.field_table import FieldNames
 from gateway.representations.refusals import (
     collect_refusals,
     mistyped,
@@ -96,7 +96,7 @@ class FileValueParser:
         path: str,
     ) -> Sequence[Any]:
         errors: list[FieldError] = []
-        names = Names((member.name,))
+        names = FieldNames((member.name,))
         at, found = names.collect(document, path, errors).get(member.name, ("", []))
         raise_all(errors)
         if member.parse is not None:

@@ -26,7 +26,7 @@ from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
 from gateway.policies import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused
-from gateway.representations.field_table import Names
+from gateway.representations.field_table import FieldNames
 from gateway.representations.groups import parse_group_paths
 from gateway.representations.json_input import StreamedObject, check_json
 from gateway.representations.refusals import (
@@ -45,11 +45,11 @@ from gateway.representations.users import NewPassword, parse_credentials, parse_
 _UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 ROLE_LISTS = ("realmRoles", "clientRoles")
 _NAMES_AT_ONCE: Final = 1_000
-_NAMES = Names(("credentials", "groups", *ROLE_LISTS, "serviceAccountClientId"))
+_NAMES = FieldNames(("credentials", "groups", *ROLE_LISTS, "serviceAccountClientId"))
 
 
 @dataclass(frozen=True, slots=True)
-class UserInput:
+class ImportedUser:
     """A user of a file; `service_account_of` is the public name of the client it belongs to."""
 
     user: User
@@ -63,7 +63,7 @@ class UserInput:
 
 def read_users(
     document: Mapping[str, Any], realm: Realm, path: str, clock: Clock
-) -> tuple[UserInput, ...]:
+) -> tuple[ImportedUser, ...]:
     """Return the users of the file; raises InvalidInput with every wrong field of all of them."""
     errors: list[FieldError] = []
     read = [
@@ -82,8 +82,8 @@ def read_users(
 
 
 async def unknown_users(
-    stores: Stores, realm_id: str, users: Sequence[UserInput]
-) -> list[UserInput]:
+    stores: Stores, realm_id: str, users: Sequence[ImportedUser]
+) -> list[ImportedUser]:
     """Return the users whose names are free in the realm: those that an import adds."""
     known: set[str] = set()
     for start in range(0, len(users), _NAMES_AT_ONCE):
@@ -92,7 +92,7 @@ async def unknown_users(
     return [new for new in users if new.user.username not in known]
 
 
-def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> UserInput:
+def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> ImportedUser:
     """Return one user; raises InvalidInput with every wrong field of it."""
     errors: list[FieldError] = []
     fields = _NAMES.collect(item, path, errors)
@@ -122,7 +122,7 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
     raise_all(errors)
     if "realmRoles" not in fields:
         roles = (default_role(realm), *roles)
-    return UserInput(user, credentials, roles, groups, client, path)
+    return ImportedUser(user, credentials, roles, groups, client, path)
 
 
 def _with_id(credential: NewPassword | Credential) -> NewPassword | Credential:
@@ -142,7 +142,7 @@ async def store_user_of_file(stores: Stores, realm: Realm, new: NewUser) -> None
         raise InvalidInput((RepeatedName(new.path, str(taken), allowed),)) from taken
 
 
-def new_passwords(users: Iterable[UserInput]) -> Iterator[NewPassword]:
+def new_passwords(users: Iterable[ImportedUser]) -> Iterator[NewPassword]:
     """Yield the passwords to hash."""
     for user in users:
         for credential in user.credentials:
@@ -159,7 +159,7 @@ class UserPreparation:
     passwords: PasswordMaker
     gate: NewPasswords
 
-    async def prepared(self, new: UserInput) -> NewUser:
+    async def prepared(self, new: ImportedUser) -> NewUser:
         """Return the user ready to be stored; raises InvalidInput for what is unknown."""
         errors: list[FieldError] = []
         indexes = self.indexes
@@ -176,7 +176,7 @@ class UserPreparation:
         ]
         return NewUser(user, tuple(credentials), role_ids, group_ids, new.path)
 
-    async def service_account(self, new: UserInput, client: Client) -> NewUser:
+    async def service_account(self, new: ImportedUser, client: Client) -> NewUser:
         """Return the service account of the client, ready to be stored, without credentials.
 
         Raises InvalidInput for another name, and for what is unknown.
@@ -201,7 +201,7 @@ class UserPreparation:
             raise refused_secret(path, allowed) from refusal
 
 
-def _with_required_actions(new: UserInput) -> User:
+def _with_required_actions(new: ImportedUser) -> User:
     temporary = any(credential.temporary for credential in new_passwords([new]))
     actions = new.user.required_actions
     if not temporary or _UPDATE_PASSWORD in actions:
@@ -284,7 +284,7 @@ class _Batches:
         seen = done.added + done.known + done.refused + len(objects)
         return ImportProgress(added, seen - added - self._refused, self._refused, objects[-1].read)
 
-    def _read(self, item: StreamedObject) -> UserInput | None:
+    def _read(self, item: StreamedObject) -> ImportedUser | None:
         """Return the user; None for one that is refused, or is a client's service account."""
         path, preparation = f"users[{item.number}]", self._preparation
         try:
@@ -297,13 +297,13 @@ class _Batches:
             return None
         return None if user.service_account_of is not None else user
 
-    async def _unknown(self, users: Sequence[UserInput]) -> list[UserInput]:
+    async def _unknown(self, users: Sequence[ImportedUser]) -> list[ImportedUser]:
         first = {user.user.username: user for user in reversed(users)}
         named = [user for user in users if first[user.user.username] is user]
         async with self._database.read() as stores:
             return await unknown_users(stores, self._preparation.realm.id, named)
 
-    async def _prepared(self, users: Sequence[UserInput]) -> list[NewUser]:
+    async def _prepared(self, users: Sequence[ImportedUser]) -> list[NewUser]:
         prepared = []
         for user in users:
             try:

@@ -13,7 +13,7 @@ from gateway.admin.realms.defaults import (
     ensure_defaults,
     ensure_realm_defaults,
 )
-from gateway.admin.realms.listing import VIEW_REALM, RealmDocuments, RealmListing, realm_document
+from gateway.admin.realms.listing import VIEW_REALM, RealmListing, RealmViews, realm_document
 from gateway.admin.realms.localization import Localizations
 from gateway.admin.realms.mail_server import MailServerTest, require_sender
 

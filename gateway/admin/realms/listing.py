@@ -38,7 +38,7 @@ def _weigh(_: str, rendered: _Rendered) -> int:
     return (1 + _REALM_TO_TEXT) * len(rendered.document.body)
 
 
-class RealmDocuments:
+class RealmViews:
     """Renders realms for callers who may view all their settings."""
 
     def __init__(self, database: Database, invalidation: Invalidation) -> None:
@@ -95,7 +95,7 @@ _SHOWS_NOTHING: Final = frozenset({AdminRole.IMPERSONATION})
 class RealmListing:
     """Reads realms for administrators. All methods raise Forbidden and StoreUnavailable."""
 
-    def __init__(self, database: Database, documents: RealmDocuments) -> None:
+    def __init__(self, database: Database, documents: RealmViews) -> None:
         self._database = database
         self._documents = documents
 

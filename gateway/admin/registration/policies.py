@@ -188,7 +188,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RegistrationRule:
     """What a policy does: sets fields of new clients, and raises PolicyViolation."""
 
     forced: Mapping[str, Any] = field(default_factory=dict)
@@ -281,15 +281,17 @@ def _allowed_scopes(policy: Component, registration: Registration) -> None:
         raise PolicyViolation("Not permitted to use specified clientScope")
 
 
-RULES: Final[Mapping[str, Rule]] = {
-    "allowed-client-templates": Rule(client=_allowed_scopes),
-    "allowed-protocol-mappers": Rule(client=_allowed_mappers),
-    "client-disabled": Rule({"enabled": False}, client=_kept_disabled),
-    "consent-required": Rule({"consentRequired": True}, client=_kept_consent),
-    "max-clients": Rule(most_clients=lambda policy: int(single_value(policy, MAX_CLIENTS) or 0)),
-    "registration-web-origins": Rule(),
-    "scope": Rule({"fullScopeAllowed": False}, client=_kept_scope),
-    TRUSTED_HOSTS: Rule(sender=_trusted_sender, client=_trusted_uris),
+RULES: Final[Mapping[str, RegistrationRule]] = {
+    "allowed-client-templates": RegistrationRule(client=_allowed_scopes),
+    "allowed-protocol-mappers": RegistrationRule(client=_allowed_mappers),
+    "client-disabled": RegistrationRule({"enabled": False}, client=_kept_disabled),
+    "consent-required": RegistrationRule({"consentRequired": True}, client=_kept_consent),
+    "max-clients": RegistrationRule(
+        most_clients=lambda policy: int(single_value(policy, MAX_CLIENTS) or 0)
+    ),
+    "registration-web-origins": RegistrationRule(),
+    "scope": RegistrationRule({"fullScopeAllowed": False}, client=_kept_scope),
+    TRUSTED_HOSTS: RegistrationRule(sender=_trusted_sender, client=_trusted_uris),
 }
 """The rule of each provider that `POLICY_PROVIDERS` describes."""
 
@@ -352,12 +354,12 @@ class Policies:
                 rule.client(policy, registration)
 
 
-def _rule(policy: Component) -> Rule:
+def _rule(policy: Component) -> RegistrationRule:
     return RULES[str(policy.provider_id)]
 
 
 @contextmanager
-def _refused_by(policy: Component) -> Iterator[Rule]:
+def _refused_by(policy: Component) -> Iterator[RegistrationRule]:
     """Yield the rule of a policy, whose name is part of the refusal."""
     try:
         yield _rule(policy)

@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway.admin.access import (
     Acting,
-    Page,
+    ListingPage,
     existing,
     get_user,
     get_user_for_update,
@@ -32,7 +32,7 @@ class UserGroups:
         self._changes = changes
 
     async def page(
-        self, realm: Realm, user_id: str, search: str, page: Page, *, brief: bool
+        self, realm: Realm, user_id: str, search: str, page: ListingPage, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return those of the user's groups whose names contain `search`, by name."""
         async with self._database.read() as stores:

@@ -15,8 +15,15 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Page, Rights, get_user, load_roles, require_one_answer
-from gateway.admin.users.lockouts import Lockout, Lockouts
+from gateway.admin.access import (
+    AdminRole,
+    ListingPage,
+    Rights,
+    get_user,
+    load_roles,
+    require_one_answer,
+)
+from gateway.admin.users.lockouts import Lockouts, UserLockout
 from gateway.authentication.brute_force_protection import LOCKOUT_ATTRIBUTE
 from gateway.authentication.realm_profile import (
     expect_profile,
@@ -120,7 +127,7 @@ class UserListing:
         self._database = database
 
     async def page(
-        self, realm: Realm, rights: Rights, query: UserQuery, page: Page, *, brief: bool
+        self, realm: Realm, rights: Rights, query: UserQuery, page: ListingPage, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return the users of the page; raises TooMany, also for a search that costs too much.
 
@@ -242,7 +249,7 @@ class UserSummary:
     user: User
     granted: tuple[RoleName, ...]
     effective: EffectiveRoles
-    lockout: Lockout | None
+    lockout: UserLockout | None
     password_expires_at: datetime | None = None
 
 

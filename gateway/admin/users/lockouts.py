@@ -26,7 +26,7 @@ _FOR_EVER: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Lockout:
+class UserLockout:
     """The failed sign-ins of a user, and until when it is locked out."""
 
     user_id: str
@@ -83,16 +83,16 @@ class Lockouts:
         self._failures = failures
         self._clock = clock
 
-    async def of_user(self, realm: Realm, user_id: str) -> Lockout:
+    async def of_user(self, realm: Realm, user_id: str) -> UserLockout:
         """Return the failures of a user; an unknown user has none."""
         async with self._database.read() as stores:
             user = await stores.users.find_by_id(realm.id, user_id)
         if user is None:
-            return Lockout(user_id, None, LoginFailures(), self._clock.now())
+            return UserLockout(user_id, None, LoginFailures(), self._clock.now())
         record = await self._failures.record(realm.id, user_id)
         return self._lockout(user, record)
 
-    async def list(self, realm: Realm) -> tuple[Lockout, ...]:
+    async def list(self, realm: Realm) -> tuple[UserLockout, ...]:
         """Return all users who are locked out, by the end of the lock-out, permanent ones last."""
         locked = await self._failures.locked(realm.id)
         async with self._database.read() as stores:
@@ -137,8 +137,8 @@ class Lockouts:
             controlled = [user for user in locked if await may_control_user(acting, stores, user)]
         return sum([await self._failures.clear(realm_id, user) for user in controlled])
 
-    def _lockout(self, user: User, record: LoginFailures) -> Lockout:
+    def _lockout(self, user: User, record: LoginFailures) -> UserLockout:
         permanent = record.permanent or brute_force_protection.is_locked_for_good(user)
-        return Lockout(
+        return UserLockout(
             user.id, user.username, replace(record, permanent=permanent), self._clock.now()
         )

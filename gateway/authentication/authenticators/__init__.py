@@ -3,10 +3,10 @@
 from gateway.authentication.authenticators.certificates import CertificateForm, CertificateUsername
 from gateway.authentication.authenticators.cookie_and_access import (
     AllowAccess,
-    Cookie,
+    CookieAuthenticator,
     DenyAccess,
-    SessionLimits,
     Unavailable,
+    UserSessionLimits,
 )
 from gateway.authentication.authenticators.one_time_codes import (
     OneTimeCodeForm,
@@ -47,7 +47,7 @@ def authenticators(services: AuthenticationServices) -> tuple[Authenticator, ...
     passwords, codes = services.passwords, services.codes
     passkeys, certificate_users = Passkeys(keys), CertificateUsers(accounts)
     return (
-        Cookie(accounts),
+        CookieAuthenticator(accounts),
         UsernamePasswordForm(accounts, passwords, passkeys),
         UsernameForm(accounts, passkeys),
         PasswordForm(passwords, passkeys),
@@ -62,7 +62,7 @@ def authenticators(services: AuthenticationServices) -> tuple[Authenticator, ...
         CertificateForm(certificate_users),
         AllowAccess(),
         DenyAccess(),
-        SessionLimits(services.user_sessions),
+        UserSessionLimits(services.user_sessions),
         RegistrationPageForm(
             form_actions(services.new_passwords),
             Registrations(database, services.limiter),

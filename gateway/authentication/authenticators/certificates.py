@@ -14,9 +14,9 @@ from gateway.authentication.certificate_users import (
     prove_certificate,
 )
 from gateway.authentication.engine.sign_in import (
+    AuthenticatorOutcome,
     Config,
     Form,
-    Outcome,
     Result,
     SecretCheck,
     SignIn,
@@ -93,13 +93,13 @@ class CertificateForm:
         shown = sign_in.notes.get(_SHOWN)
         sign_in.note(_SHOWN, None)
         if _CANCEL in form:
-            return Outcome.ATTEMPTED
+            return AuthenticatorOutcome.ATTEMPTED
         return await self._decide(sign_in, config, confirmed=shown)
 
     async def _decide(self, sign_in: SignIn, config: Config, *, confirmed: str | None) -> Result:
         certificate = sign_in.context.certificate
         if certificate is None:
-            return Outcome.ATTEMPTED
+            return AuthenticatorOutcome.ATTEMPTED
         sign_in.event_details |= certificate_details(certificate)
         try:
             account, name, options = await self._users.find(sign_in, config)
@@ -108,7 +108,7 @@ class CertificateForm:
             sign_in.failure, sign_in.information = refusal, MessageKey.CERTIFICATE_NOT_ACCEPTED
             if isinstance(refusal, CertificateRejected):
                 sign_in.event_details |= {Detail.REASON: refusal.text}
-            return Outcome.ATTEMPTED
+            return AuthenticatorOutcome.ATTEMPTED
         mark = _certificate_mark(certificate, user)
         if options.asks_confirmation and confirmed != mark:
             sign_in.note(_SHOWN, mark)

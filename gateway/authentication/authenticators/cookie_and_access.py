@@ -19,9 +19,9 @@ from gateway.authentication.engine.levels import (
 )
 from gateway.authentication.engine.sign_in import (
     BROWSER_SESSION,
+    AuthenticatorOutcome,
     BrowserSession,
     Config,
-    Outcome,
     Result,
     SignIn,
     SignInContext,
@@ -42,7 +42,7 @@ from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.sessions import UserSession
 
 
-class Cookie(WithoutForm):
+class CookieAuthenticator(WithoutForm):
     """`auth-cookie`: the session of the browser signs its user in.
 
     It fails where credentials are required again, or a higher level of authentication than the
@@ -59,28 +59,28 @@ class Cookie(WithoutForm):
         del config
         browser = sign_in.context.browser_session
         if browser is None or not browser.user.enabled:
-            return Outcome.ATTEMPTED
+            return AuthenticatorOutcome.ATTEMPTED
         user = browser.user
         sign_in.identify(Account(user, None, user.id), user.username)
         sign_in.note(BROWSER_SESSION, browser.session.id)
         return await self._by_session(sign_in, browser)
 
-    async def _by_session(self, sign_in: SignIn, browser: BrowserSession) -> Outcome:
+    async def _by_session(self, sign_in: SignIn, browser: BrowserSession) -> AuthenticatorOutcome:
         notes = browser.session.notes
         for name in (LEVELS_NOTE, FLOW_LEVELS_NOTE):
             sign_in.note(name, notes.get(name))
         if _must_reauthenticate(sign_in.context, browser):
             sign_in.note(REAUTHENTICATING, "true")
             sign_in.information = MessageKey.REAUTHENTICATE
-            return Outcome.ATTEMPTED
+            return AuthenticatorOutcome.ATTEMPTED
         level = highest_level(sign_in.flow, parse_levels(notes.get(LEVELS_NOTE)), sign_in.now)
         level = max(level, earlier_flow_level(sign_in, notes))
         sign_in.level = level if level >= LOWEST_LEVEL else None
         if await requested_level(sign_in, self._accounts) > level:
             sign_in.information = MessageKey.AUTHENTICATE_STRONG
-            return Outcome.ATTEMPTED
+            return AuthenticatorOutcome.ATTEMPTED
         sign_in.join()
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
 
 def _must_reauthenticate(context: SignInContext, browser: BrowserSession) -> bool:
@@ -96,7 +96,7 @@ _CLIENT_LIMIT: Final = "userClientLimit"
 _TERMINATE: Final = "Terminate oldest session"
 
 
-class SessionLimits(WithoutForm):
+class UserSessionLimits(WithoutForm):
     """`user-session-limits`: how many sessions a user may have, in the realm and of the client.
 
     Refuses another session, or ends those not refreshed for longest, by `behavior`.
@@ -125,7 +125,7 @@ class SessionLimits(WithoutForm):
             if excess:
                 await self._make_room(sign_in, config, own[:excess])
                 break
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
     async def _make_room(
         self, sign_in: SignIn, config: Config, oldest: Sequence[UserSession]
@@ -151,7 +151,7 @@ class AllowAccess(WithoutForm):
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return SUCCEEDED."""
         del sign_in, config
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
 
 class DenyAccess(WithoutForm):
@@ -198,4 +198,4 @@ class Unavailable(WithoutForm):
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return ATTEMPTED."""
         del sign_in, config
-        return Outcome.ATTEMPTED
+        return AuthenticatorOutcome.ATTEMPTED

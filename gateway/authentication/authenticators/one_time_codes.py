@@ -19,7 +19,7 @@ from gateway.authentication.engine.sign_in import (
 )
 from gateway.authentication.one_time_passwords import OTP, OneTimePasswordCheck
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodeCheck, RecoveryCodes
-from gateway.domain.authentication import Challenge, Device, FormName, MessageKey
+from gateway.domain.authentication import Challenge, FormName, MessageKey, OneTimeCodeDevice
 from gateway.domain.events import Detail
 from gateway.domain.flows import CODE, CODE_FORM, RECOVERY_CODE_FORM
 from gateway.domain.secrets import Secret
@@ -100,7 +100,9 @@ def _one_time_code_form(
         is_error=message is not None,
         error_field=None if message is None else CODE_FIELD,
         username_fixed=True,
-        devices=tuple(Device(one.id, one.label or "") for one in held) if len(held) > 1 else (),
+        devices=tuple(OneTimeCodeDevice(one.id, one.label or "") for one in held)
+        if len(held) > 1
+        else (),
         selected_device=None if selected is None else selected.id,
     )
 

@@ -20,9 +20,9 @@ from gateway.authentication.engine.proofs import password_mark, with_link
 from gateway.authentication.engine.results import AccountChange
 from gateway.authentication.engine.sign_in import (
     FORCED_SIGN_IN,
+    AuthenticatorOutcome,
     Config,
     Form,
-    Outcome,
     Result,
     SignIn,
     WithoutForm,
@@ -33,9 +33,9 @@ from gateway.domain.authentication import (
     ActionTokenKind,
     AuthenticationSession,
     Challenge,
-    Device,
     FormName,
     MessageKey,
+    OneTimeCodeDevice,
     new_browser_id,
 )
 from gateway.domain.events import Detail, EventError, EventType
@@ -172,13 +172,13 @@ class ResetChooseUser:
         """Return the form; SUCCEEDED where the user is known."""
         del config
         if is_proven_by_link(sign_in):
-            return Outcome.SUCCEEDED
+            return AuthenticatorOutcome.SUCCEEDED
         browser = sign_in.context.browser_session
         if browser is None:
             return _choose_user_form(sign_in)
         user = browser.user
         sign_in.identify(Account(user, None, user.id), user.username)
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's."""
@@ -195,7 +195,7 @@ class ResetChooseUser:
             _record_choice(sign_in, error, username)
             account = unknown_account(username)
         sign_in.identify(account, username)
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
 
 def _choose_user_form(sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
@@ -264,11 +264,11 @@ class ResetCredentialEmail:
         return await self.authenticate(sign_in, config)
 
 
-def _email_succeeded(sign_in: SignIn, config: Config) -> Outcome:
+def _email_succeeded(sign_in: SignIn, config: Config) -> AuthenticatorOutcome:
     sign_in.used.add(RESET_LINK)
     if config.get(_FORCE_LOGIN) == "true":
         sign_in.note(FORCED_SIGN_IN, "true")
-    return Outcome.SUCCEEDED
+    return AuthenticatorOutcome.SUCCEEDED
 
 
 def _recipient(sign_in: SignIn, account: Account) -> Account:
@@ -345,9 +345,9 @@ class ResetOtp:
                 sign_in.record(AccountChange(kind, details))
 
 
-def _otp_succeeded(sign_in: SignIn) -> Outcome:
+def _otp_succeeded(sign_in: SignIn) -> AuthenticatorOutcome:
     sign_in.require(CONFIGURE_TOTP)
-    return Outcome.SUCCEEDED
+    return AuthenticatorOutcome.SUCCEEDED
 
 
 def _choose_device_form(
@@ -358,7 +358,7 @@ def _choose_device_form(
         {},
         message,
         is_error=message is not None,
-        devices=tuple(Device(one.id, one.label or "") for one in devices),
+        devices=tuple(OneTimeCodeDevice(one.id, one.label or "") for one in devices),
     )
 
 
@@ -375,4 +375,4 @@ class ResetPassword(WithoutForm):
         """Return SUCCEEDED."""
         del config
         sign_in.require(UPDATE_PASSWORD)
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from gateway.authentication.accounts import Account, Accounts
-from gateway.authentication.engine.sign_in import Config, Form, Outcome, Result, SignIn
+from gateway.authentication.engine.sign_in import AuthenticatorOutcome, Config, Form, Result, SignIn
 from gateway.authentication.web_authn import PASSKEYS, SECURITY_KEYS, KeyCheck, KeyCredentials
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.flows import PASSKEY_FORM, SECURITY_KEY_FORM
@@ -82,11 +82,11 @@ class PasskeyForm:
         """Return the form; SUCCEEDED where a passkey was used on a page before."""
         del config
         if PASSKEYS.type in sign_in.used:
-            return Outcome.SUCCEEDED
+            return AuthenticatorOutcome.SUCCEEDED
         if sign_in.account is not None:
             sign_in.account = await self._accounts.with_credentials(sign_in.account)
             if not sign_in.is_only_named and not self.is_configured(sign_in.account):
-                return Outcome.NOT_SET_UP
+                return AuthenticatorOutcome.NOT_SET_UP
         return key_page(self._checks, PASSKEYS, sign_in)
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:

@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.proofs import note_password
 from gateway.authentication.engine.sign_in import (
+    AuthenticatorOutcome,
     Config,
     Form,
-    Outcome,
     Result,
     SecretCheck,
     SignIn,
@@ -112,7 +112,7 @@ class UsernameForm:
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return the form; SUCCEEDED where the user is known from the session of the browser."""
         del config
-        return self._form(sign_in) if sign_in.account is None else Outcome.SUCCEEDED
+        return self._form(sign_in) if sign_in.account is None else AuthenticatorOutcome.SUCCEEDED
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's.
@@ -127,7 +127,7 @@ class UsernameForm:
             return self._form(sign_in, MessageKey.MISSING_USERNAME)
         sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
         note_remember_me(sign_in, form)
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
     def _form(self, sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
         return Challenge(
@@ -165,7 +165,7 @@ class PasswordForm:
         """Return the form; SUCCEEDED where a passkey was used on a page before."""
         del config
         if self._passkeys.have_signed_in(sign_in):
-            return Outcome.SUCCEEDED
+            return AuthenticatorOutcome.SUCCEEDED
         return self._form(sign_in)
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
@@ -265,7 +265,7 @@ class ValidateUsername(WithoutForm):
         del config
         username = sign_in.context.form.get(USERNAME_FIELD, "")
         sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
 
 class ValidatePassword(WithoutForm):

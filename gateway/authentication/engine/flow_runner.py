@@ -12,9 +12,9 @@ from gateway.authentication.accounts import Accounts
 from gateway.authentication.engine.proofs import GuardedChecks
 from gateway.authentication.engine.sign_in import (
     Authenticator,
-    Condition,
+    AuthenticatorOutcome,
+    FlowCondition,
     Form,
-    Outcome,
     Result,
     SecretCheck,
     SignIn,
@@ -32,7 +32,7 @@ from gateway.domain.flows import (
     PASSWORD_FORM,
     SECURITY_KEY_FORM,
     FlowStep,
-    Place,
+    PasswordGrantPlace,
     Requirement,
     SignInFlow,
 )
@@ -140,7 +140,7 @@ def _credential_of_form(step: FlowStep) -> str | None:
 def _form_of(step: FlowStep) -> str | None:
     """Return the type of credential that the form of an execution asks for."""
     kind = KIND_OF.get(step.authenticator)
-    if kind is None or kind.direct_grant is not Place.NOWHERE:
+    if kind is None or kind.direct_grant is not PasswordGrantPlace.NOWHERE:
         return None
     return kind.credential
 
@@ -163,7 +163,7 @@ class FlowSteps:
     """What acts, by Keycloak's id; `unavailable` returns the substitute for what does not."""
 
     authenticators: Mapping[str, Authenticator]
-    conditions: Mapping[str, Condition]
+    conditions: Mapping[str, FlowCondition]
     unavailable: Callable[[str], Authenticator]
     accounts: Accounts
 
@@ -323,11 +323,11 @@ class FlowRun:
                 return self._challenge(step, result)
             case SecretCheck():
                 return await self._check(step, result)
-            case Outcome.SUCCEEDED:
+            case AuthenticatorOutcome.SUCCEEDED:
                 return self._succeeded(step)
-            case Outcome.NOT_SET_UP:
+            case AuthenticatorOutcome.NOT_SET_UP:
                 return self._set_up_later(step)
-            case Outcome.ATTEMPTED:
+            case AuthenticatorOutcome.ATTEMPTED:
                 self._sign_in.mark(step, ExecutionStatus.ATTEMPTED)
                 return Progress.FAILED
 
@@ -346,7 +346,7 @@ class FlowRun:
             sign_in.failure = refusal
             if check.again is None:
                 sign_in.information = check.wrong
-                return await self._settle(step, Outcome.ATTEMPTED)
+                return await self._settle(step, AuthenticatorOutcome.ATTEMPTED)
             disabled = isinstance(refusal, AccountDisabled)
             return self._challenge(step, check.again(refusal.message if disabled else check.wrong))
         if check.on_success is not None:

@@ -294,7 +294,7 @@ class SignIn:
             self.notes[name] = text
 
 
-class Outcome(Enum):
+class AuthenticatorOutcome(Enum):
     """What an authenticator comes to where it asks for nothing."""
 
     SUCCEEDED = auto()
@@ -327,7 +327,7 @@ class SecretCheck:
     """
 
 
-Result = Outcome | Challenge | SecretCheck
+Result = AuthenticatorOutcome | Challenge | SecretCheck
 
 
 class Authenticator(Protocol):
@@ -374,10 +374,10 @@ class WithoutForm:
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
         """Return ATTEMPTED: no form of it was shown."""
         del sign_in, config, form
-        return Outcome.ATTEMPTED
+        return AuthenticatorOutcome.ATTEMPTED
 
 
-class Condition(Protocol):
+class FlowCondition(Protocol):
     """Decides whether its sub-flow is run."""
 
     id: ClassVar[str]

@@ -24,9 +24,9 @@ from gateway.client_policies.events import (
 from gateway.client_policies.interfaces import (
     AutoConfigured,
     ClientSettings,
-    Configuration,
     EnforcedFlow,
     Executor,
+    PolicyConfiguration,
 )
 from gateway.domain.clients import Client
 
@@ -44,7 +44,7 @@ class AuthFlowEnforcer(Executor):
     flow: EnforcedFlow
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         alias = configuration.text(_ALIAS)
         if not alias:
             raise InvalidConfiguration(f"{_ALIAS} must be the alias of a flow")
@@ -222,7 +222,7 @@ class SecureRequestObject(Executor):
     encryption_required: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         seconds = timedelta(seconds=1)
         period = configuration.number("available-period", _HOUR // seconds)
         skew = configuration.number("allowed-clock-skew", _SKEW // seconds)
@@ -303,7 +303,7 @@ class SecureResponseType(AutoConfigured):
     allow_token: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(
             configuration.flag("auto-configure"), configuration.flag("allow-token-response-type")
         )

@@ -27,8 +27,8 @@ from gateway.client_policies.interfaces import (
     SECURE_ALGORITHMS,
     AutoConfigured,
     ClientSettings,
-    Configuration,
     Executor,
+    PolicyConfiguration,
 )
 from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
 from gateway.domain.distinguished_names import parse_distinguished_name
@@ -51,7 +51,7 @@ class DpopBindEnforcer(AutoConfigured):
     binds_codes: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(
             configuration.flag("auto-configure"),
             configuration.flag("enforce-authorization-code-binding-to-dpop"),
@@ -151,7 +151,7 @@ class SecretRotation(Executor):
     remaining: timedelta = timedelta(seconds=_REMAINING)
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         expiration = configuration.number("expiration-period", _EXPIRATION)
         rotated = configuration.number("rotated-expiration-period", _ROTATED)
         remaining = configuration.number("remaining-rotation-period", _REMAINING)
@@ -194,7 +194,7 @@ class SecureClientAuthenticator(Executor):
     default: str = ""
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(
             frozenset(configuration.texts("allowed-client-authenticators")),
             configuration.text("default-client-authenticator"),
@@ -247,7 +247,7 @@ class SecureSignatureAlgorithm(Executor):
     default: str = SECURE_ALGORITHMS[0]
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         chosen = configuration.text("default-algorithm")
         return cls(chosen if chosen in SECURE_ALGORITHMS else SECURE_ALGORITHMS[0])
 
@@ -307,7 +307,7 @@ class SecureSignatureAlgorithmSignedJwt(Executor):
     required: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(configuration.flag("require-client-assertion"))
 
     def check_request(self, request: ClientRequest) -> None:
@@ -332,7 +332,7 @@ class TlsClientAuthCaSubjectDn(Executor):
     enforced: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         authority = configuration.text("ca-subject-dn")
         if not _is_name(authority):
             raise InvalidConfiguration("ca-subject-dn is no distinguished name")

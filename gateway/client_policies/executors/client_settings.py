@@ -27,8 +27,8 @@ from gateway.client_policies.interfaces import (
     NOTHING,
     AutoConfigured,
     ClientSettings,
-    Configuration,
     Executor,
+    PolicyConfiguration,
 )
 from gateway.domain.clients import Client
 from gateway.domain.limits.patterns import Verdict, matches_at_once, pattern_problem
@@ -141,7 +141,7 @@ class SecureClientUris(Executor):
     allows_local: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(configuration.flag("allow-http-on-localhost"))
 
     def configure(self, change: ClientChange) -> ClientSettings:
@@ -207,7 +207,7 @@ class SecureClientUrisPattern(Executor):
     fields: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         patterns = configuration.texts("allowed-patterns")
         fields = frozenset(configuration.texts("client-uri-fields"))
         for pattern in patterns:
@@ -261,7 +261,7 @@ class SecureLogout(Executor):
     allows_front_channel: bool = False
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         return cls(configuration.flag("allow-front-channel-logout"))
 
     def check_change(self, change: ClientChange) -> None:
@@ -307,7 +307,7 @@ class SecureRedirectUrisEnforcer(Executor):
     """Patterns of hosts; empty permits all."""
 
     @classmethod
-    def read(cls, configuration: Configuration) -> Self:
+    def read(cls, configuration: PolicyConfiguration) -> Self:
         domains = configuration.texts("allow-permitted-domains")
         for pattern in domains:
             problem = pattern_problem(pattern)

@@ -34,12 +34,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from gateway.crypto.private_keys import load_own_private_key
 from gateway.crypto.public_keys import load_revocation_list, load_stored_certificate
 from gateway.crypto.x509.issuing import (
-    Authority,
+    CertificatePurpose,
+    IssuingAuthority,
     KeyAlgorithm,
     PkiRefused,
     PrivateKey,
-    Purpose,
-    Validity,
+    ValidityPeriod,
     generate_authority_key,
     generate_key,
     host_name,
@@ -116,7 +116,7 @@ def _write(path: Path, content: bytes) -> None:
         os.fsync(descriptor)
 
 
-def read_authority(directory: Path, name: str) -> Authority:
+def read_authority(directory: Path, name: str) -> IssuingAuthority:
     """Read an authority of the PKI; raises PkiRefused when there is none."""
     try:
         certificate = load_stored_certificate(
@@ -129,7 +129,7 @@ def read_authority(directory: Path, name: str) -> Authority:
         raise PkiRefused(f"the {name} authority in {directory} cannot be read: {error}") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise PkiRefused(f"the {name} authority in {directory} has a key of another kind")
-    return Authority(certificate, key)
+    return IssuingAuthority(certificate, key)
 
 
 BLOCK = re.compile(rb"-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----")
@@ -149,9 +149,11 @@ LIFETIME = timedelta(days=30)
 Entries = Sequence[x509.RevokedCertificate]
 
 
-def first_revocation_lists(issuing: Authority, root: Authority, now: datetime) -> bytes:
+def first_revocation_lists(
+    issuing: IssuingAuthority, root: IssuingAuthority, now: datetime
+) -> bytes:
     """Return empty lists of both authorities."""
-    validity = Validity.starting(now, LIFETIME)
+    validity = ValidityPeriod.starting(now, LIFETIME)
     return pem(*(issue_revocation_list(issuer, (), 1, validity) for issuer in (issuing, root)))
 
 
@@ -189,7 +191,7 @@ def revocation_lists_expire(directory: Path) -> datetime:
     return min(item.next_update_utc or item.last_update_utc for item in lists)
 
 
-def _require_issued_by(certificate: x509.Certificate, issuer: Authority) -> None:
+def _require_issued_by(certificate: x509.Certificate, issuer: IssuingAuthority) -> None:
     try:
         certificate.verify_directly_issued_by(issuer.certificate)
     except (InvalidSignature, ValueError, TypeError) as error:
@@ -197,7 +199,7 @@ def _require_issued_by(certificate: x509.Certificate, issuer: Authority) -> None
 
 
 def _issue_again(directory: Path, additions: Mapping[str, Entries], now: datetime) -> None:
-    validity = Validity.starting(now, LIFETIME)
+    validity = ValidityPeriod.starting(now, LIFETIME)
     lists = []
     for authority in (ISSUING, ROOT):
         issuer = read_authority(directory, authority)
@@ -207,7 +209,7 @@ def _issue_again(directory: Path, additions: Mapping[str, Entries], now: datetim
     write_files(directory, {REVOCATION_LISTS: pem(*lists)})
 
 
-def _current_list(directory: Path, issuer: Authority) -> x509.CertificateRevocationList:
+def _current_list(directory: Path, issuer: IssuingAuthority) -> x509.CertificateRevocationList:
     subject = issuer.certificate.subject
     for revocation_list in _read(directory):
         if revocation_list.issuer == subject:
@@ -351,13 +353,13 @@ def _make_all(
     root = issue_root(
         name("Realmgate Development Root CA"),
         generate_authority_key(),
-        Validity.starting(now, ROOT_LIFETIME),
+        ValidityPeriod.starting(now, ROOT_LIFETIME),
     )
     issuing = issue_authority(
         root,
         name("Realmgate Development Issuing CA"),
         generate_authority_key(),
-        Validity.starting(now, AUTHORITY_LIFETIME),
+        ValidityPeriod.starting(now, AUTHORITY_LIFETIME),
     )
     clients: dict[str, bytes] = {}
     for client, order in DEMONSTRATION_CLIENTS.items():
@@ -373,30 +375,37 @@ def _make_all(
 
 
 def _server_pair(
-    issuer: Authority, algorithm: KeyAlgorithm, names: Sequence[x509.GeneralName], now: datetime
+    issuer: IssuingAuthority,
+    algorithm: KeyAlgorithm,
+    names: Sequence[x509.GeneralName],
+    now: datetime,
 ) -> dict[str, bytes]:
     key = generate_key(algorithm)
     certificate = issue_end_entity(
         issuer,
         name("localhost"),
         key.public_key(),
-        Validity.starting(now, END_ENTITY_LIFETIME),
-        purpose=Purpose.SERVER,
+        ValidityPeriod.starting(now, END_ENTITY_LIFETIME),
+        purpose=CertificatePurpose.SERVER,
         alternative_names=names,
     )
     return _pair(SERVER, key, certificate, issuer.certificate)
 
 
 def _client_pair(
-    issuer: Authority, algorithm: KeyAlgorithm, client: str, order: ClientOrder, now: datetime
+    issuer: IssuingAuthority,
+    algorithm: KeyAlgorithm,
+    client: str,
+    order: ClientOrder,
+    now: datetime,
 ) -> dict[str, bytes]:
     key = generate_key(algorithm)
     certificate = issue_end_entity(
         issuer,
         name(order.common_name, order.unit),
         key.public_key(),
-        Validity.starting(now, order.lifetime),
-        purpose=Purpose.CLIENT,
+        ValidityPeriod.starting(now, order.lifetime),
+        purpose=CertificatePurpose.CLIENT,
         alternative_names=(*map(uri_name, order.uris), *map(host_name, order.dns)),
     )
     return _pair(client, key, certificate)

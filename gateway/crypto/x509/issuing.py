@@ -38,7 +38,7 @@ class KeyAlgorithm(StrEnum):
     RSA = "rsa"
 
 
-class Purpose(StrEnum):
+class CertificatePurpose(StrEnum):
     """Which side of a TLS connection a certificate is for."""
 
     CLIENT = "client"
@@ -46,13 +46,13 @@ class Purpose(StrEnum):
 
 
 PURPOSE_OIDS = {
-    Purpose.CLIENT: ExtendedKeyUsageOID.CLIENT_AUTH,
-    Purpose.SERVER: ExtendedKeyUsageOID.SERVER_AUTH,
+    CertificatePurpose.CLIENT: ExtendedKeyUsageOID.CLIENT_AUTH,
+    CertificatePurpose.SERVER: ExtendedKeyUsageOID.SERVER_AUTH,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class IssuingAuthority:
     """A certification authority: its certificate, and the key it signs with."""
 
     certificate: x509.Certificate
@@ -60,14 +60,14 @@ class Authority:
 
 
 @dataclass(frozen=True, slots=True)
-class Validity:
+class ValidityPeriod:
     """The instants between which a certificate or a revocation list is valid."""
 
     begin: datetime
     end: datetime
 
     @classmethod
-    def starting(cls, now: datetime, lifetime: timedelta) -> "Validity":
+    def starting(cls, now: datetime, lifetime: timedelta) -> "ValidityPeriod":
         """Return the validity of something issued now."""
         whole_seconds = now.replace(microsecond=0)
         return cls(whole_seconds - CLOCK_SKEW, whole_seconds + lifetime)
@@ -116,25 +116,29 @@ def uri_name(text: str) -> x509.GeneralName:
     return x509.UniformResourceIdentifier(text)
 
 
-def issue_root(subject: x509.Name, key: PrivateKey, validity: Validity) -> Authority:
+def issue_root(subject: x509.Name, key: PrivateKey, validity: ValidityPeriod) -> IssuingAuthority:
     """Issue a self-signed authority that may have one level of authorities below it."""
-    return Authority(_authority_certificate(subject, key, None, validity, path_length=1), key)
+    return IssuingAuthority(
+        _authority_certificate(subject, key, None, validity, path_length=1), key
+    )
 
 
 def issue_authority(
-    issuer: Authority, subject: x509.Name, key: PrivateKey, validity: Validity
-) -> Authority:
+    issuer: IssuingAuthority, subject: x509.Name, key: PrivateKey, validity: ValidityPeriod
+) -> IssuingAuthority:
     """Issue an authority that may issue end-entity certificates only."""
-    return Authority(_authority_certificate(subject, key, issuer, validity, path_length=0), key)
+    return IssuingAuthority(
+        _authority_certificate(subject, key, issuer, validity, path_length=0), key
+    )
 
 
 def issue_end_entity(
-    issuer: Authority,
+    issuer: IssuingAuthority,
     subject: x509.Name,
     public_key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey,
-    validity: Validity,
+    validity: ValidityPeriod,
     *,
-    purpose: Purpose,
+    purpose: CertificatePurpose,
     alternative_names: Sequence[x509.GeneralName] = (),
 ) -> x509.Certificate:
     """Issue a certificate for a TLS client or server."""
@@ -153,10 +157,10 @@ def issue_end_entity(
 
 
 def issue_revocation_list(
-    issuer: Authority,
+    issuer: IssuingAuthority,
     revoked: Sequence[x509.RevokedCertificate],
     number: int,
-    validity: Validity,
+    validity: ValidityPeriod,
 ) -> x509.CertificateRevocationList:
     """Issue a complete revocation list of `issuer`."""
     builder = (
@@ -175,8 +179,8 @@ def issue_revocation_list(
 def _authority_certificate(
     subject: x509.Name,
     key: PrivateKey,
-    issuer: Authority | None,
-    validity: Validity,
+    issuer: IssuingAuthority | None,
+    validity: ValidityPeriod,
     *,
     path_length: int,
 ) -> x509.Certificate:
@@ -197,7 +201,7 @@ def _builder(
     subject: x509.Name,
     public_key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey,
     issuer: x509.Name,
-    validity: Validity,
+    validity: ValidityPeriod,
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -217,10 +221,12 @@ def _authority_key_identifier(issuer: x509.Certificate) -> x509.AuthorityKeyIden
 
 
 def _end_entity_key_usage(
-    public_key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey, purpose: Purpose
+    public_key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey, purpose: CertificatePurpose
 ) -> x509.KeyUsage:
     # TLS 1.2 suites with RSA key transport need keyEncipherment on the server's certificate.
-    key_transport = purpose is Purpose.SERVER and isinstance(public_key, rsa.RSAPublicKey)
+    key_transport = purpose is CertificatePurpose.SERVER and isinstance(
+        public_key, rsa.RSAPublicKey
+    )
     return _key_usage(authority=False, key_encipherment=key_transport)
 
 

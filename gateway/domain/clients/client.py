@@ -19,7 +19,7 @@ from typing import Any, Final
 from gateway.domain.certificate_names import (
     DEVICE_CLAIM,
     CertificateTemplate,
-    Device,
+    CertifiedDevice,
     canonical_email,
     shape_of_name,
     shapes_of,
@@ -115,7 +115,7 @@ class DeviceSettings:
     lock_duration: timedelta = timedelta(minutes=5)
     """`realmgate.certificate.device.lock`: how long such a lock lasts."""
 
-    def device_of(self, certificate: ClientCertificate | None) -> Device | None:
+    def device_of(self, certificate: ClientCertificate | None) -> CertifiedDevice | None:
         """Return the device of a trusted certificate.
 
         None for a certificate without a name that fits, and for one with several.
@@ -125,7 +125,7 @@ class DeviceSettings:
         found = self.template.devices(certificate.leaf)
         return found[0] if len(found) == 1 else None
 
-    def claims_of(self, device: Device) -> dict[str, str]:
+    def claims_of(self, device: CertifiedDevice) -> dict[str, str]:
         """Return the claims of the device's tokens: its placeholders, and its whole name."""
         named = {self.claims.get(name, name): value for name, value in device.values.items()}
         return {**named, DEVICE_CLAIM: device.name}

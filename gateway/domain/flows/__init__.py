@@ -55,7 +55,7 @@ from gateway.domain.flows.flows import (
     FlowKind,
     Flows,
     FlowStep,
-    Place,
+    PasswordGrantPlace,
     Requirement,
     SignInFlow,
     sign_in_flow,

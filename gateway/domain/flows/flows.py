@@ -62,7 +62,7 @@ _WHOLE_NUMBER: Final = re.compile("-?[0-9]{1,9}", re.ASCII)
 Config = Mapping[str, str]
 
 
-class Place(StrEnum):
+class PasswordGrantPlace(StrEnum):
     """Where an authenticator may stand in a flow of the password grant."""
 
     FIRST = "first"
@@ -89,7 +89,7 @@ class AuthenticatorKind:
     """
 
     id: str
-    direct_grant: Place
+    direct_grant: PasswordGrantPlace
     credential: str | None = None
     required_action: str | None = None
     names_user: bool = False
@@ -113,47 +113,53 @@ def _limits_problem(config: Config) -> str | None:
 
 
 AUTHENTICATOR_KINDS: Final = (
-    AuthenticatorKind(COOKIE, Place.NOWHERE),
+    AuthenticatorKind(COOKIE, PasswordGrantPlace.NOWHERE),
     AuthenticatorKind(
-        USERNAME_PASSWORD_FORM, Place.NOWHERE, "password", names_user=True, accepts_passkeys=True
+        USERNAME_PASSWORD_FORM,
+        PasswordGrantPlace.NOWHERE,
+        "password",
+        names_user=True,
+        accepts_passkeys=True,
     ),
-    AuthenticatorKind(USERNAME_FORM, Place.NOWHERE, accepts_passkeys=True),
-    AuthenticatorKind(PASSWORD_FORM, Place.NOWHERE, "password", accepts_passkeys=True),
-    AuthenticatorKind(CODE_FORM, Place.NOWHERE, "otp", "CONFIGURE_TOTP"),
+    AuthenticatorKind(USERNAME_FORM, PasswordGrantPlace.NOWHERE, accepts_passkeys=True),
+    AuthenticatorKind(PASSWORD_FORM, PasswordGrantPlace.NOWHERE, "password", accepts_passkeys=True),
+    AuthenticatorKind(CODE_FORM, PasswordGrantPlace.NOWHERE, "otp", "CONFIGURE_TOTP"),
     AuthenticatorKind(
         RECOVERY_CODE_FORM,
-        Place.NOWHERE,
+        PasswordGrantPlace.NOWHERE,
         "recovery-authn-codes",
         "CONFIGURE_RECOVERY_AUTHN_CODES",
     ),
-    AuthenticatorKind(SECURITY_KEY_FORM, Place.NOWHERE, "webauthn", "webauthn-register"),
+    AuthenticatorKind(
+        SECURITY_KEY_FORM, PasswordGrantPlace.NOWHERE, "webauthn", "webauthn-register"
+    ),
     AuthenticatorKind(
         PASSKEY_FORM,
-        Place.NOWHERE,
+        PasswordGrantPlace.NOWHERE,
         "webauthn-passwordless",
         "webauthn-register-passwordless",
         names_user=True,
     ),
-    AuthenticatorKind(USERNAME, Place.FIRST),
-    AuthenticatorKind(PASSWORD, Place.FIRST, "password"),
-    AuthenticatorKind(CERTIFICATE, Place.FIRST, problem=certificate_problem),
-    AuthenticatorKind(CERTIFICATE_FORM, Place.NOWHERE, problem=certificate_problem),
-    AuthenticatorKind(CODE, Place.LATER, "otp"),
-    AuthenticatorKind(ALLOW, Place.LATER),
-    AuthenticatorKind(REGISTRATION_FORM, Place.NOWHERE),
-    AuthenticatorKind(RESET_CHOOSE_USER, Place.NOWHERE),
-    AuthenticatorKind(RESET_EMAIL, Place.NOWHERE),
-    AuthenticatorKind(RESET_PASSWORD, Place.NOWHERE),
-    AuthenticatorKind(RESET_OTP, Place.NOWHERE, required_action="CONFIGURE_TOTP"),
-    AuthenticatorKind(DENY, Place.LATER),
-    AuthenticatorKind(SESSION_LIMITS, Place.LATER, problem=_limits_problem),
-    AuthenticatorKind(USER_CONFIGURED, Place.CONDITION),
-    AuthenticatorKind(USER_ROLE, Place.CONDITION),
-    AuthenticatorKind(USER_ATTRIBUTE, Place.CONDITION, problem=_attribute_problem),
-    AuthenticatorKind(CLIENT_SCOPE, Place.CONDITION),
-    AuthenticatorKind(SUB_FLOW_EXECUTED, Place.CONDITION),
-    AuthenticatorKind(CREDENTIAL_USED, Place.CONDITION),
-    AuthenticatorKind(LEVEL, Place.NOWHERE),
+    AuthenticatorKind(USERNAME, PasswordGrantPlace.FIRST),
+    AuthenticatorKind(PASSWORD, PasswordGrantPlace.FIRST, "password"),
+    AuthenticatorKind(CERTIFICATE, PasswordGrantPlace.FIRST, problem=certificate_problem),
+    AuthenticatorKind(CERTIFICATE_FORM, PasswordGrantPlace.NOWHERE, problem=certificate_problem),
+    AuthenticatorKind(CODE, PasswordGrantPlace.LATER, "otp"),
+    AuthenticatorKind(ALLOW, PasswordGrantPlace.LATER),
+    AuthenticatorKind(REGISTRATION_FORM, PasswordGrantPlace.NOWHERE),
+    AuthenticatorKind(RESET_CHOOSE_USER, PasswordGrantPlace.NOWHERE),
+    AuthenticatorKind(RESET_EMAIL, PasswordGrantPlace.NOWHERE),
+    AuthenticatorKind(RESET_PASSWORD, PasswordGrantPlace.NOWHERE),
+    AuthenticatorKind(RESET_OTP, PasswordGrantPlace.NOWHERE, required_action="CONFIGURE_TOTP"),
+    AuthenticatorKind(DENY, PasswordGrantPlace.LATER),
+    AuthenticatorKind(SESSION_LIMITS, PasswordGrantPlace.LATER, problem=_limits_problem),
+    AuthenticatorKind(USER_CONFIGURED, PasswordGrantPlace.CONDITION),
+    AuthenticatorKind(USER_ROLE, PasswordGrantPlace.CONDITION),
+    AuthenticatorKind(USER_ATTRIBUTE, PasswordGrantPlace.CONDITION, problem=_attribute_problem),
+    AuthenticatorKind(CLIENT_SCOPE, PasswordGrantPlace.CONDITION),
+    AuthenticatorKind(SUB_FLOW_EXECUTED, PasswordGrantPlace.CONDITION),
+    AuthenticatorKind(CREDENTIAL_USED, PasswordGrantPlace.CONDITION),
+    AuthenticatorKind(LEVEL, PasswordGrantPlace.NOWHERE),
 )
 KIND_OF: Final[Mapping[str, AuthenticatorKind]] = {kind.id: kind for kind in AUTHENTICATOR_KINDS}
 CREDENTIAL_OF_ACTION: Final[Mapping[str, str]] = {

@@ -34,7 +34,7 @@ from gateway.domain.flows.flows import (
     FlowKind,
     Flows,
     FlowStep,
-    Place,
+    PasswordGrantPlace,
     Requirement,
     SignInFlow,
     sign_in_flow,
@@ -83,7 +83,7 @@ def direct_grant_flow(flows: Flows, flow: Flow) -> SignInFlow:
     if first[0].authenticator == CERTIFICATE:
         certificate_options(first[0].config)
     for step in found.steps[len(first) :]:
-        _require_acting(found, step, Place.LATER)
+        _require_acting(found, step, PasswordGrantPlace.LATER)
     return found
 
 
@@ -105,13 +105,13 @@ def _first(flow: SignInFlow) -> tuple[FlowStep, ...]:
     )
 
 
-def _require_acting(parent: SignInFlow, step: FlowStep, place: Place) -> None:
+def _require_acting(parent: SignInFlow, step: FlowStep, place: PasswordGrantPlace) -> None:
     """Raise UnusableSetting for a step that cannot act at its place."""
     if step.flow is not None:
         for condition in step.flow.conditions:
-            _require_acting(step.flow, condition, Place.CONDITION)
+            _require_acting(step.flow, condition, PasswordGrantPlace.CONDITION)
         for inner in step.flow.steps:
-            _require_acting(step.flow, inner, Place.LATER)
+            _require_acting(step.flow, inner, PasswordGrantPlace.LATER)
         return
     name = step.authenticator
     kind = KIND_OF.get(name)

@@ -23,7 +23,7 @@ from gateway.admin.clients import (
     ClientScopeAssignment,
     ClientUseCases,
     MapperOwner,
-    OwnerKind,
+    MapperOwnerKind,
     ProtocolMapperAdministration,
     ScopeMappingAdministration,
 )
@@ -119,8 +119,8 @@ def client_scope_operations(
         *_scopes(scopes),
         *(row for kind in RealmDefault for row in _realm_list(scopes, kind)),
         *(row for kind in RealmDefault for row in _client_list(clients.scope_assignment, kind)),
-        *_mappers(mappers, OwnerKind.CLIENT, "client_id", "client"),
-        *_mappers(mappers, OwnerKind.CLIENT_SCOPE, "scope_id", "client scope"),
+        *_mappers(mappers, MapperOwnerKind.CLIENT, "client_id", "client"),
+        *_mappers(mappers, MapperOwnerKind.CLIENT_SCOPE, "scope_id", "client scope"),
         *_mappings(mappings, HolderKind.CLIENT, "clients/{client_id}", "client"),
         *_mappings(mappings, HolderKind.CLIENT_SCOPE, "client-scopes/{scope_id}", "client scope"),
         *evaluation_operations(evaluation, context),
@@ -220,7 +220,7 @@ def _client_list(assignment: ClientScopeAssignment, kind: RealmDefault) -> tuple
 
 
 def _mappers(
-    mappers: ProtocolMapperAdministration, kind: OwnerKind, placeholder: str, owner: str
+    mappers: ProtocolMapperAdministration, kind: MapperOwnerKind, placeholder: str, owner: str
 ) -> tuple[Operation, ...]:
     path = f"{REALM}/{kind}/{{{placeholder}}}/protocol-mappers"
     rows = Resource(path, "Protocol Mappers", VIEW_CLIENTS, MANAGE_CLIENTS)

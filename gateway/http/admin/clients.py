@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Page
+from gateway.admin.access import Acting, ListingPage
 from gateway.admin.clients import (
     MANAGE_CLIENTS,
     POLICIES,
     PROFILES,
     QUERY_CLIENTS,
     VIEW_CLIENTS,
-    ClientCertificates,
+    ClientCertificateAdministration,
     ClientDevices,
     ClientInstallation,
     ClientNodes,
@@ -54,7 +54,9 @@ _KEY: Final = "CertificateRepresentation"
 _ARCHIVE: Final = ((b"content-type", b"application/octet-stream"),)
 
 
-def certificate_operations(certificates: ClientCertificates, client: str) -> tuple[Operation, ...]:
+def certificate_operations(
+    certificates: ClientCertificateAdministration, client: str
+) -> tuple[Operation, ...]:
     """Return every row about the keys of clients; `client` is the URL of one."""
     path, tag = f"{client}/certificates/{{attr}}", "Keys of clients"
     rows = Resource(path, tag, VIEW_CLIENTS, MANAGE_CLIENTS)
@@ -345,7 +347,7 @@ def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:
 async def _list_sessions(
     sessions: ClientSessions, request: AdminRequest, *, offline: bool
 ) -> Reply:
-    page = Page(*request.page(_SESSIONS))
+    page = ListingPage(*request.page(_SESSIONS))
     client_id = request.path["client_id"]
     return await document(sessions.page(request.realm, client_id, page, offline=offline))
 

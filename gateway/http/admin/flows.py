@@ -12,7 +12,7 @@ from gateway.admin.flows import (
     AuthenticatorConfigs,
     ExecutionAdministration,
     FlowUseCases,
-    RequiredActions,
+    RequiredActionAdministration,
 )
 from gateway.admin.realms import VIEW_REALM
 from gateway.domain.refusals import NotFound
@@ -28,7 +28,7 @@ from gateway.http.admin.requests import (
     entity,
 )
 from gateway.http.replies import Reply
-from gateway.representations.flows import AUTHENTICATORS, Role, of_role
+from gateway.representations.flows import AUTHENTICATORS, AuthenticatorRole, of_role
 
 _ROOT: Final = f"{REALM}/authentication"
 _TAG: Final = "Authentication Management"
@@ -214,22 +214,26 @@ def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
 def _providers() -> tuple[Operation, ...]:
     rows = _resource("")
 
-    def of(role: Role, path: str, summary: str) -> Operation:
-        allowed = _LIST_METHODS if role is Role.CLIENT else VIEW_REALM
+    def of(role: AuthenticatorRole, path: str, summary: str) -> Operation:
+        allowed = _LIST_METHODS if role is AuthenticatorRole.CLIENT else VIEW_REALM
         listed = [each.listed() for each in of_role(role)]
         return rows.get(
             path, summary, lambda _: constant(listed), allowed=allowed, returns="[object]"
         )
 
     return (
-        of(Role.USER, "authenticator-providers", "List the authenticators of users"),
-        of(Role.CLIENT, "client-authenticator-providers", "List the authenticators of clients"),
-        of(Role.FORM, "form-providers", "List the form providers"),
-        of(Role.FORM_ACTION, "form-action-providers", "List the form actions"),
+        of(AuthenticatorRole.USER, "authenticator-providers", "List the authenticators of users"),
+        of(
+            AuthenticatorRole.CLIENT,
+            "client-authenticator-providers",
+            "List the authenticators of clients",
+        ),
+        of(AuthenticatorRole.FORM, "form-providers", "List the form providers"),
+        of(AuthenticatorRole.FORM_ACTION, "form-action-providers", "List the form actions"),
         rows.get(
             "per-client-config-description",
             "Describe the settings of clients for each client authenticator: none",
-            lambda _: constant({each.id: [] for each in of_role(Role.CLIENT)}),
+            lambda _: constant({each.id: [] for each in of_role(AuthenticatorRole.CLIENT)}),
             allowed=_LIST_METHODS,
             returns="object",
         ),
@@ -244,12 +248,12 @@ def _providers() -> tuple[Operation, ...]:
 
 async def _describe_authenticator(request: AdminRequest) -> Reply:
     known = AUTHENTICATORS.get(request.path["provider"])
-    if known is None or known.role is Role.FORM:
+    if known is None or known.role is AuthenticatorRole.FORM:
         raise NotFound("Could not find authenticator provider")
     return document_reply(known.described())
 
 
-def _required_actions(actions: RequiredActions) -> tuple[Operation, ...]:
+def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("required-actions"), "RequiredActionProviderRepresentation"
     one, config = "/{alias}", "RequiredActionConfigRepresentation"
 
@@ -318,7 +322,7 @@ def _required_actions(actions: RequiredActions) -> tuple[Operation, ...]:
     )
 
 
-def _registration(actions: RequiredActions) -> tuple[Operation, ...]:
+def _registration(actions: RequiredActionAdministration) -> tuple[Operation, ...]:
     rows = _resource("")
     return (
         rows.get(

@@ -3,9 +3,7 @@
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import (
-    Page,
-)
+from gateway.admin.access import ListingPage
 from gateway.admin.groups import QUERY_GROUPS, VIEW_GROUPS, GroupShape, GroupUseCases
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.users import read_attribute_query
@@ -128,7 +126,7 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
                 listing.members(
                     r.realm,
                     r.path["group_id"],
-                    Page(*r.page(Page().maximum)),
+                    ListingPage(*r.page(ListingPage().maximum)),
                     brief=r.flag("briefRepresentation"),
                 )
             ),

@@ -9,7 +9,7 @@ from typing import Final
 
 from gateway.admin.access import AdminRole
 from gateway.admin.changes import RealmCaches
-from gateway.admin.flows import RequiredActions
+from gateway.admin.flows import RequiredActionAdministration
 from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
 from gateway.admin.sessions import RealmSessions
@@ -92,7 +92,7 @@ def realm_operations(
     realms: RealmUseCases,
     files: RealmFileUseCases,
     caches: RealmCaches,
-    actions: RequiredActions,
+    actions: RequiredActionAdministration,
 ) -> tuple[Operation, ...]:
     """Return every row about realms."""
     return (
@@ -262,7 +262,7 @@ async def _get_text(texts: Localizations, request: AdminRequest) -> Reply:
     return Reply(HTTPStatus.OK, (_TEXT,), found.encode())
 
 
-def _registrators(actions: RequiredActions) -> tuple[Operation, ...]:
+def _registrators(actions: RequiredActionAdministration) -> tuple[Operation, ...]:
     rows = Resource(REALM, "Realms", VIEW_REALM, ())
     return (
         rows.get(

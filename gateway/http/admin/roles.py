@@ -5,10 +5,7 @@ Keycloak: 7.2, 7.3
 
 from typing import Final
 
-from gateway.admin.access import (
-    AdminRole,
-    Page,
-)
+from gateway.admin.access import AdminRole, ListingPage
 from gateway.admin.groups import QUERY_GROUPS
 from gateway.admin.roles import (
     MANAGE_CLIENT_ROLES,
@@ -188,8 +185,8 @@ def _query(request: AdminRequest, container: str | None) -> RoleQuery:
     return RoleQuery(container=container, search=search, first=first, maximum=maximum)
 
 
-def _page(request: AdminRequest) -> Page:
-    return Page(*request.page(Page().maximum))
+def _page(request: AdminRequest) -> ListingPage:
+    return ListingPage(*request.page(ListingPage().maximum))
 
 
 def _is_brief(request: AdminRequest) -> bool:

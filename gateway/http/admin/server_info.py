@@ -31,7 +31,7 @@ from gateway.protocol.grants import GRANTS
 from gateway.representations.client_scopes import render_built_in, render_mapper_type
 from gateway.representations.clients import INSTALLATIONS
 from gateway.representations.components import ProviderDescription
-from gateway.representations.flows import UNAVAILABLE, Role, of_role
+from gateway.representations.flows import UNAVAILABLE, AuthenticatorRole, of_role
 from gateway.representations.registration_policies import POLICY_PROVIDERS
 from gateway.representations.server_info import (
     Machine,
@@ -50,13 +50,13 @@ _POLICY: Final = "org.keycloak.services.clientpolicy"
 
 def component_types(components: Components) -> dict[str, list[dict[str, Any]]]:
     """Return the providers by Keycloak's name of their type."""
-    clients = [each for each in _authenticators(Role.CLIENT) if each.id in METHODS]
+    clients = [each for each in _authenticators(AuthenticatorRole.CLIENT) if each.id in METHODS]
     return {
         **components.types(),
-        f"{_AUTHENTICATION}.Authenticator": _rendered(_authenticators(Role.USER)),
+        f"{_AUTHENTICATION}.Authenticator": _rendered(_authenticators(AuthenticatorRole.USER)),
         f"{_AUTHENTICATION}.ClientAuthenticator": _rendered(clients),
-        f"{_AUTHENTICATION}.FormAction": _rendered(_authenticators(Role.FORM_ACTION)),
-        f"{_AUTHENTICATION}.FormAuthenticator": _rendered(_authenticators(Role.FORM)),
+        f"{_AUTHENTICATION}.FormAction": _rendered(_authenticators(AuthenticatorRole.FORM_ACTION)),
+        f"{_AUTHENTICATION}.FormAuthenticator": _rendered(_authenticators(AuthenticatorRole.FORM)),
         f"{_POLICY}.condition.ClientPolicyConditionProvider": _rendered(_judging(CONDITIONS)),
         f"{_POLICY}.executor.ClientPolicyExecutorProvider": _rendered(_judging(EXECUTORS)),
         "org.keycloak.protocol.ProtocolMapper": _rendered(_mappers()),
@@ -68,7 +68,7 @@ def _rendered(providers: Iterable[ProviderDescription]) -> list[dict[str, Any]]:
     return [each.document() for each in sorted(providers, key=lambda each: each.id)]
 
 
-def _authenticators(role: Role) -> list[ProviderDescription]:
+def _authenticators(role: AuthenticatorRole) -> list[ProviderDescription]:
     return [
         ProviderDescription(each.id, each.help, tuple(each.properties)) for each in of_role(role)
     ]
@@ -133,14 +133,14 @@ class ServerInformation:
 
     def _providers(self) -> dict[str, Collection[str]]:
         return {
-            "authenticator": [each.id for each in of_role(Role.USER)],
+            "authenticator": [each.id for each in of_role(AuthenticatorRole.USER)],
             "client-authenticator": list(METHODS),
             "client-policy-condition": list(CONDITIONS),
             "client-policy-executor": list(EXECUTORS),
             "client-registration-policy": [each.id for each in POLICY_PROVIDERS],
             "eventsListener": sorted(self._listeners),
-            "form-action": [each.id for each in of_role(Role.FORM_ACTION)],
-            "form-authenticator": [each.id for each in of_role(Role.FORM)],
+            "form-action": [each.id for each in of_role(AuthenticatorRole.FORM_ACTION)],
+            "form-authenticator": [each.id for each in of_role(AuthenticatorRole.FORM)],
             "keys": list(KeyProvider),
             "login-protocol": [OPENID_CONNECT],
             "oauth2-grant-type": list(GRANTS),
@@ -187,7 +187,7 @@ def server_operations(
 
 def _limitations() -> dict[str, str]:
     """Return why an authenticator of users cannot act, by its id."""
-    return {each.id: UNAVAILABLE for each in of_role(Role.USER) if not each.acts}
+    return {each.id: UNAVAILABLE for each in of_role(AuthenticatorRole.USER) if not each.acts}
 
 
 def _mapper_types() -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ The list of all current lockouts is our addition. Keycloak: 4.3, 7.2, UPConfig
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Page
+from gateway.admin.access import AdminRole, ListingPage
 from gateway.admin.changes import Changes
 from gateway.admin.sessions import UserSessions
 from gateway.admin.users import (
@@ -56,7 +56,7 @@ _OWN: Final = ("username", "email", "firstName", "lastName")
 
 async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
     """Return a page of the users that match."""
-    page, query = Page(*request.page(Page().maximum)), _user_query(request)
+    page, query = ListingPage(*request.page(ListingPage().maximum)), _user_query(request)
     brief = request.flag("briefRepresentation")
     users = await listing.page(request.realm, request.rights, query, page, brief=brief)
     if _asks_for_linked_users(request.query):
@@ -385,7 +385,7 @@ def _groups(groups: UserGroups) -> tuple[Operation, ...]:
                     r.realm,
                     r.path["user_id"],
                     r.query.get("search") or "",
-                    Page(*r.page()),
+                    ListingPage(*r.page()),
                     brief=r.flag("briefRepresentation", default=True),
                 )
             ),

@@ -15,7 +15,7 @@ from starlette.types import Scope
 from gateway.domain.forward_auth import (
     DOMAIN_COOKIE,
     HOST_COOKIE,
-    Forbidden,
+    ForbiddenRequest,
     OriginalRequest,
     Reason,
     Unauthenticated,
@@ -125,12 +125,12 @@ _DESCRIPTIONS: Final[Mapping[Reason, str]] = {
 
 
 def refusal(
-    decision: Unauthenticated | Forbidden,
+    decision: Unauthenticated | ForbiddenRequest,
     original: OriginalRequest,
     headers: OriginalHeaders,
 ) -> Reply:
     """Return the answer; for a browser that may sign in with the URL of the sign-in."""
-    if isinstance(decision, Forbidden):
+    if isinstance(decision, ForbiddenRequest):
         return forbidden(decision)
     reason = (REASON, decision.reason.value.encode())
     added: Headers = (reason, _NO_STORE, *_challenges(decision))
@@ -140,7 +140,7 @@ def refusal(
     return Reply(HTTPStatus.UNAUTHORIZED, added)
 
 
-def forbidden(decision: Forbidden) -> Reply:
+def forbidden(decision: ForbiddenRequest) -> Reply:
     """Return the answer; with a challenge where another token would help."""
     added: Headers = ((REASON, decision.reason.value.encode()), _NO_STORE)
     if decision.error is not None:
@@ -159,7 +159,7 @@ def _challenges(decision: Unauthenticated) -> Headers:
     return ((CHALLENGE, text.encode("ascii")), *nonce)
 
 
-def _challenge(decision: Unauthenticated | Forbidden) -> bytes:
+def _challenge(decision: Unauthenticated | ForbiddenRequest) -> bytes:
     realm = decision.site.realms[0] if decision.site is not None else ""
     parts = [f'realm="{_quoted(realm)}"']
     if decision.error is not None:

@@ -12,7 +12,13 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
-from gateway.domain.forward_auth import Allowed, Forbidden, Identity, OriginalRequest, Reason
+from gateway.domain.forward_auth import (
+    Allowed,
+    AssertedIdentity,
+    ForbiddenRequest,
+    OriginalRequest,
+    Reason,
+)
 from gateway.domain.hosts import AmbiguousTarget
 from gateway.domain.limits.caches import cached
 from gateway.forward_auth.bearer_tokens import AudienceWarnings
@@ -150,7 +156,7 @@ def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:
 
 
 @cached(4 * 1024 * 1024)
-def _identity_headers(identity: Identity) -> Headers:
+def _identity_headers(identity: AssertedIdentity) -> Headers:
     return tuple(
         (name.lower().encode("ascii"), value.encode("ascii"))
         for name, value in identity_headers(identity)
@@ -167,7 +173,7 @@ def _with_security_headers(reply: Reply, exchange: Exchange) -> Reply:
 
 def _refused(explanation: str, exchange: Exchange) -> Reply:
     exchange.log.reason = explanation
-    return forbidden(Forbidden(Reason.AMBIGUOUS_REQUEST, explanation))
+    return forbidden(ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, explanation))
 
 
 async def _without_body(error: Exception, reply: Reply, exchange: Exchange) -> Reply:  # noqa: ARG001

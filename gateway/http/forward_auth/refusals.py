@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope
 
 from gateway.domain.clock import Clock
 from gateway.domain.forward_auth import (
+    AcceptedCredential,
     Allowed,
-    Credential,
-    Forbidden,
+    ForbiddenRequest,
     OriginalRequest,
     Reason,
     Site,
@@ -49,13 +49,13 @@ from gateway.http.forward_auth.dialects import (
     is_shown_to_people,
     refusal,
 )
-from gateway.http.pages.page_values import ClientDisplay
+from gateway.http.pages.page_values import ShownApplication
 from gateway.http.pages.views import NoAccessPage, SessionEndedPage, SiteView
 from gateway.http.realm_endpoint import GuardedEndpoint, RealmContext
 from gateway.http.replies import Reply, prose_error
 from gateway.protocol.requests import Parameters
 
-Refusal = Unauthenticated | Forbidden
+Refusal = Unauthenticated | ForbiddenRequest
 
 
 class RefusalPages:
@@ -118,17 +118,17 @@ class RefusalPages:
         headers: OriginalHeaders,
         *,
         error_id: str,
-        client: ClientDisplay | None,
+        client: ShownApplication | None,
     ) -> SiteView:
         wanted = _page_before(site, original, headers)
         if isinstance(refusal, Unauthenticated) and refusal.may_sign_in:
             return SessionEndedPage(sign_in_url=leading_to(SIGN_IN_PATH, wanted), client=client)
         view = NoAccessPage(error_id=error_id, client=client)
-        identity = refusal.identity if isinstance(refusal, Forbidden) else None
+        identity = refusal.identity if isinstance(refusal, ForbiddenRequest) else None
         if identity is None:
             return view
         view = replace(view, username=identity.username)
-        if identity.kind is not Credential.SESSION:
+        if identity.kind is not AcceptedCredential.SESSION:
             return view
         values = session_values(headers.text(COOKIE), site)
         return replace(
@@ -185,7 +185,7 @@ class RefusedEndpoint(GuardedEndpoint):
             original = Nginx.original(scope, headers, scheme, "")
         except AmbiguousTarget as error:
             exchange.log.reason = str(error)
-            return forbidden(Forbidden(Reason.AMBIGUOUS_REQUEST, str(error)))
+            return forbidden(ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, str(error)))
         evidence = evidence_of(facts, headers, original)
         evidence = replace(evidence, proof=replace(evidence.proof, is_repeated=True))
         decision = await self._decisions.decide(original, evidence)

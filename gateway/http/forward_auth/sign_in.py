@@ -11,7 +11,7 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.sessions import SiteSessions
 from gateway.forward_auth.browser import (
     CALLBACK_PATH,
@@ -43,7 +43,7 @@ from gateway.http.forward_auth.browser_endpoint import (
     set_session,
 )
 from gateway.http.forward_auth.refusals import RefusalPages, RefusedEndpoint
-from gateway.http.pages.page_values import ClientDisplay
+from gateway.http.pages.page_values import ShownApplication
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
     LoggedOutPage,
@@ -58,11 +58,11 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.logout import ClientFrame
 from gateway.protocol.requests import EventDraft
 
-_DENIED: Final = Text("siteSignInDenied")
-_EXPIRED: Final = Text("siteSignInExpired")
+_DENIED: Final = LocalizedText("siteSignInDenied")
+_EXPIRED: Final = LocalizedText("siteSignInExpired")
 
 
-class SignInHandlers:
+class SiteSignInEndpoints:
     """Sends browsers to the realm, and takes them back."""
 
     def __init__(
@@ -202,7 +202,7 @@ class SignOutHandler:
     async def _show(
         self,
         request: SiteRequest,
-        view: Callable[[ClientDisplay | None], View],
+        view: Callable[[ShownApplication | None], View],
         headers: Headers = (),
     ) -> Reply:
         visit = request.visit
@@ -229,7 +229,7 @@ _FORM: Final = ("GET", "HEAD", "POST")
 class SiteHandlers:
     """What answers the URLs."""
 
-    sign_in: SignInHandlers
+    sign_in: SiteSignInEndpoints
     sign_out: SignOutHandler
     decisions: Decisions
     refusals: RefusalPages

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.http.pages.account_views import (
     AccountFrame,
     AccountIcon,
@@ -25,7 +25,7 @@ from gateway.http.pages.account_views import (
     SigningInPage,
 )
 from gateway.http.pages.action_views import ProfileInput
-from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.page_values import Message, MessageKind, ShownApplication
 from gateway.http.pages.views import NoAccessPage, SessionEndedPage, SignInFailedPage, SiteView
 
 _URL: Final = "/realms/demo/account/"
@@ -81,7 +81,7 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
             ProfileInput(name="lastName", label="${lastName}", value="Schmidt", required=True),
         ),
         delete_account_url=f"{_URL}action?kc_action=delete_account",
-        message=Message(Text("accountUpdatedMessage"), MessageKind.SUCCESS),
+        message=Message(LocalizedText("accountUpdatedMessage"), MessageKind.SUCCESS),
     ),
     "account-signing-in": SigningInPage(
         frame=_frame(1),
@@ -123,7 +123,7 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
                 rows=(
                     CredentialRow(
                         created_at=_NOW - 30 * _HOUR,
-                        facts=(Text("accountRecoveryCodesLeft", ("9", "12")),),
+                        facts=(LocalizedText("accountRecoveryCodesLeft", ("9", "12")),),
                         update_url=_URL,
                         delete_url=_URL,
                     ),
@@ -164,7 +164,7 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
         action=_URL,
         has_others=False,
         sessions=(_CURRENT,),
-        message=Message(Text("accountSignedOutMessage"), MessageKind.SUCCESS),
+        message=Message(LocalizedText("accountSignedOutMessage"), MessageKind.SUCCESS),
     ),
     "account-applications": ApplicationsPage(
         frame=_frame(3),
@@ -218,7 +218,9 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
 }
 
 
-_CLIENT: Final = ClientDisplay(client_id="wiki", name="Wiki", home_url="https://wiki.example.com/")
+_CLIENT: Final = ShownApplication(
+    client_id="wiki", name="Wiki", home_url="https://wiki.example.com/"
+)
 _SIGN_IN: Final = "/.realmgate/sign-in?rd=https%3A%2F%2Fwiki.example.com%2Fedit"
 
 SITE_SAMPLES: Final[Mapping[str, SiteView]] = {
@@ -232,7 +234,7 @@ SITE_SAMPLES: Final[Mapping[str, SiteView]] = {
     ),
     "site-no-access-anonymous": NoAccessPage(error_id="7f3c1e5a9b2d4c60"),
     "site-sign-in-failed": SignInFailedPage(
-        message=Text("siteSignInExpired"),
+        message=LocalizedText("siteSignInExpired"),
         retry_url=_SIGN_IN,
         error_id="7f3c1e5a9b2d4c60",
         client=_CLIENT,

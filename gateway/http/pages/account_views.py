@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.http.pages.action_views import ProfileInput
 from gateway.http.pages.page_values import Message
 
@@ -74,7 +74,7 @@ class CredentialRow:
 
     label: str = field(default="", repr=False)
     created_at: datetime | None = None
-    facts: tuple[Text, ...] = ()
+    facts: tuple[LocalizedText, ...] = ()
     update_url: str = ""
     delete_url: str = ""
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.web_authn import RegistrationRequest
-from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.page_values import Message, ShownApplication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,7 @@ class UpdatePasswordPage:
     action: str = field(repr=False)
     restart_url: str = field(repr=False)
     attempted_username: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     wrong_field: str = ""
     """The name of the field that the message is about; empty: none."""
@@ -42,7 +42,7 @@ class ConfigureOtpPage:
     counter: int = 0
     label: str = field(default="", repr=False)
     needs_label: bool = False
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     wrong_field: str = ""
     may_cancel: bool = False
@@ -59,7 +59,7 @@ class RecoveryCodesPage:
     codes: tuple[str, ...] = field(repr=False)
     generated_at: int
     """Milliseconds since 1970."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     may_cancel: bool = False
 
@@ -74,7 +74,7 @@ class RegisterKeyPage:
 
     action: str = field(repr=False)
     request: RegistrationRequest = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     may_cancel: bool = False
 
@@ -108,7 +108,7 @@ class ProfileInput:
     hint: str = ""
     required: bool = False
     read_only: bool = False
-    errors: tuple[Text, ...] = field(default=(), repr=False)
+    errors: tuple[LocalizedText, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class UpdateProfilePage:
 
     action: str = field(repr=False)
     fields: tuple[ProfileInput, ...]
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     may_cancel: bool = False
 
@@ -132,7 +132,7 @@ class VerifyEmailPage:
     action: str = field(repr=False)
     email: str = field(repr=False)
     was_sent: bool = True
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     may_cancel: bool = False
 
@@ -143,7 +143,7 @@ class UpdateEmailPage:
 
     action: str = field(repr=False)
     email: str = field(default="", repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     wrong_field: str = ""
     may_cancel: bool = False
@@ -154,7 +154,7 @@ class TermsPage:
     """The terms of the realm, text `termsText`. Buttons `accept` and `cancel`."""
 
     action: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ class DeleteCredentialPage:
     action: str = field(repr=False)
     credential_type: str
     label: str = field(default="", repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     may_cancel: bool = False
 
@@ -177,5 +177,5 @@ class DeleteAccountPage:
     """The deletion of the user's account. Buttons `accept` and `cancel-aia`."""
 
     action: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     may_cancel: bool = False

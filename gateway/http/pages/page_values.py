@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 
 
 class MessageKind(StrEnum):
@@ -19,12 +19,12 @@ class MessageKind(StrEnum):
 class Message:
     """A message above the form; a screen reader reads it as soon as the page is there."""
 
-    text: Text
+    text: LocalizedText
     kind: MessageKind = MessageKind.ERROR
 
 
 @dataclass(frozen=True, slots=True)
-class ClientDisplay:
+class ShownApplication:
     """The application that a user signs in to.
 
     The URLs are the client attributes logoUri, policyUri and tosUri as they are stored: a link

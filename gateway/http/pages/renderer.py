@@ -54,7 +54,7 @@ from gateway.http.pages.content_security_policy import (
     safe_target,
 )
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs, parse_color
-from gateway.http.pages.page_values import ClientDisplay
+from gateway.http.pages.page_values import ShownApplication
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
@@ -460,11 +460,11 @@ def _direction(locale: str) -> str:
     return "rtl" if is_right_to_left(locale) else "ltr"
 
 
-def _client_name(client: ClientDisplay, texts: Texts) -> str:
+def _client_name(client: ShownApplication, texts: Texts) -> str:
     return texts.named(client.name) or client.client_id
 
 
-def _shown_client(client: ClientDisplay, texts: Texts) -> ShownClient:
+def _shown_client(client: ShownApplication, texts: Texts) -> ShownClient:
     return ShownClient(
         name=_client_name(client, texts),
         logo=safe_image(client.logo_url),

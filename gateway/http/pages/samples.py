@@ -6,7 +6,7 @@ The tests and the pictures of docs/sign-in-pages.md use them too.
 from collections.abc import Mapping
 from typing import Final
 
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.web_authn import AssertionRequest, KeyChoice, RegistrationRequest
 from gateway.http.pages.account_samples import ACCOUNT_SAMPLES, SITE_SAMPLES
 from gateway.http.pages.action_views import (
@@ -23,7 +23,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
     VerifyEmailPage,
 )
-from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.page_values import Message, MessageKind, ShownApplication
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     CertificatePage,
@@ -58,7 +58,7 @@ from gateway.http.pages.views import (
     View,
 )
 
-_CLIENT: Final = ClientDisplay(
+_CLIENT: Final = ShownApplication(
     client_id="northwind-portal",
     name="Northwind Portal",
     logo_url=(
@@ -84,7 +84,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         action=_ACTION,
         client=_CLIENT,
         username=_USER,
-        message=Message(Text("invalidUserMessage")),
+        message=Message(LocalizedText("invalidUserMessage")),
         offers_remember_me=True,
         remember_me=True,
         registration_url=_RESTART,
@@ -111,7 +111,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
         request=_PASSKEYS,
         restart_url=_RESTART,
-        message=Message(Text("webauthn-error-auth-verification")),
+        message=Message(LocalizedText("webauthn-error-auth-verification")),
     ),
     "webauthn-register": RegisterKeyPage(
         action=_ACTION,
@@ -131,7 +131,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
         restart_url=_RESTART,
         attempted_username=_USER,
-        message=Message(Text("reauthenticate"), MessageKind.INFO),
+        message=Message(LocalizedText("reauthenticate"), MessageKind.INFO),
     ),
     "login-otp": OneTimeCodePage(
         action=_ACTION,
@@ -147,21 +147,21 @@ SAMPLES: Final[Mapping[str, View]] = {
         restart_url=_RESTART,
         attempted_username=_USER,
         devices=(OneTimeCodeDevice("1", "iPhone"), OneTimeCodeDevice("2")),
-        message=Message(Text("invalidTotpMessage")),
+        message=Message(LocalizedText("invalidTotpMessage")),
     ),
     "login-update-password": UpdatePasswordPage(
         action=_ACTION,
         client=_CLIENT,
         restart_url=_RESTART,
         attempted_username=_USER,
-        message=Message(Text("updatePasswordMessage"), MessageKind.INFO),
+        message=Message(LocalizedText("updatePasswordMessage"), MessageKind.INFO),
     ),
     "login-update-password-refused": UpdatePasswordPage(
         action=_ACTION,
         client=_CLIENT,
         restart_url=_RESTART,
         attempted_username=_USER,
-        message=Message(Text("invalidPasswordMinLengthMessage", ("12",))),
+        message=Message(LocalizedText("invalidPasswordMinLengthMessage", ("12",))),
         wrong_field="password-new",
     ),
     "login-config-totp": ConfigureOtpPage(
@@ -173,7 +173,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         shown_secret="ORSX G5BA ON2W K4TU NFXG C3DM NFTW Q5A",  # noqa: S106 - a sample
         algorithm="SHA1",
         digits=6,
-        message=Message(Text("configureTotpMessage"), MessageKind.INFO),
+        message=Message(LocalizedText("configureTotpMessage"), MessageKind.INFO),
     ),
     "login-config-totp-counted": ConfigureOtpPage(
         action=_ACTION,
@@ -187,7 +187,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         may_cancel=True,
         label="Phone",
         needs_label=True,
-        message=Message(Text("invalidTotpMessage")),
+        message=Message(LocalizedText("invalidTotpMessage")),
         wrong_field="totp",
     ),
     "login-update-profile": UpdateProfilePage(
@@ -199,7 +199,7 @@ SAMPLES: Final[Mapping[str, View]] = {
             ProfileInput(name="firstName", label="${firstName}", value="Maria", required=True),
             ProfileInput(name="lastName", label="${lastName}", required=True),
         ),
-        message=Message(Text("updateProfileMessage"), MessageKind.INFO),
+        message=Message(LocalizedText("updateProfileMessage"), MessageKind.INFO),
     ),
     "login-update-profile-refused": UpdateProfilePage(
         action=_ACTION,
@@ -210,7 +210,7 @@ SAMPLES: Final[Mapping[str, View]] = {
                 label="${email}",
                 value="maria",
                 required=True,
-                errors=(Text("error-invalid-email", ("maria",)),),
+                errors=(LocalizedText("error-invalid-email", ("maria",)),),
             ),
             ProfileInput(
                 name="department",
@@ -218,7 +218,7 @@ SAMPLES: Final[Mapping[str, View]] = {
                 kind=ProfileInputKind.SELECT,
                 options=(("sales", "Sales"), ("support", "Support")),
                 required=True,
-                errors=(Text("error-user-attribute-required"),),
+                errors=(LocalizedText("error-user-attribute-required"),),
             ),
             ProfileInput(
                 name="languages",
@@ -231,7 +231,7 @@ SAMPLES: Final[Mapping[str, View]] = {
             ),
             ProfileInput(name="phone", label="Phone", kind=ProfileInputKind.TELEPHONE),
         ),
-        message=Message(Text("invalidProfileMessage")),
+        message=Message(LocalizedText("invalidProfileMessage")),
         may_cancel=True,
     ),
     "register": RegisterPage(
@@ -255,18 +255,18 @@ SAMPLES: Final[Mapping[str, View]] = {
                 label="${email}",
                 value=_USER,
                 required=True,
-                errors=(Text("emailExistsMessage"),),
+                errors=(LocalizedText("emailExistsMessage"),),
             ),
             ProfileInput(name="lastName", label="${lastName}", value="Schmidt"),
         ),
         asks_terms=True,
-        message=Message(Text("invalidProfileMessage")),
+        message=Message(LocalizedText("invalidProfileMessage")),
     ),
     "register-confirm": RegisteredPage(
         login_url=_RESTART,
         client=_CLIENT,
         email=_USER,
-        message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
+        message=Message(LocalizedText("verifyEmailMessage"), MessageKind.INFO),
     ),
     "login-reset-password": ResetPasswordPage(
         action=_ACTION, login_url=_RESTART, client=_CLIENT, username=_USER
@@ -274,13 +274,13 @@ SAMPLES: Final[Mapping[str, View]] = {
     "login-reset-sent": ResetMailSentPage(
         login_url=_RESTART,
         client=_CLIENT,
-        message=Message(Text("emailSentMessage"), MessageKind.INFO),
+        message=Message(LocalizedText("emailSentMessage"), MessageKind.INFO),
     ),
     "login-reset-otp": ResetOtpPage(
         action=_ACTION,
         client=_CLIENT,
         devices=(("1", "iPhone"), ("2", "")),
-        message=Message(Text("error-reset-otp-missing-id")),
+        message=Message(LocalizedText("error-reset-otp-missing-id")),
     ),
     "login-x509-info": CertificatePage(
         action=_ACTION, client=_CLIENT, subject="CN=Anna Müller, O=Example", username=_USER
@@ -291,7 +291,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         restart_url=_RESTART,
         attempted_username=_USER,
         number="3",
-        message=Message(Text("recovery-codes-error-invalid")),
+        message=Message(LocalizedText("recovery-codes-error-invalid")),
         offers_other_ways=True,
     ),
     "login-recovery-authn-code-config": RecoveryCodesPage(
@@ -305,13 +305,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         action=_ACTION,
         email=_USER,
         client=_CLIENT,
-        message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
+        message=Message(LocalizedText("verifyEmailMessage"), MessageKind.INFO),
     ),
     "update-email": UpdateEmailPage(
         action=_ACTION,
         email=_USER,
         client=_CLIENT,
-        message=Message(Text("emailVerificationPending", (_USER,)), MessageKind.INFO),
+        message=Message(LocalizedText("emailVerificationPending", (_USER,)), MessageKind.INFO),
         may_cancel=True,
     ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
@@ -320,13 +320,15 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
         credential_type="otp",
         label="iPhone",
-        message=Message(Text("deleteCredentialLastSecondFactorMessage"), MessageKind.WARNING),
+        message=Message(
+            LocalizedText("deleteCredentialLastSecondFactorMessage"), MessageKind.WARNING
+        ),
         may_cancel=True,
     ),
     "delete-credential-last": DeleteCredentialPage(
         action=_ACTION,
         credential_type="recovery-authn-codes",
-        message=Message(Text("deleteCredentialLastMessage"), MessageKind.WARNING),
+        message=Message(LocalizedText("deleteCredentialLastMessage"), MessageKind.WARNING),
     ),
     "delete-account-confirm": DeleteAccountPage(action=_ACTION, client=_CLIENT, may_cancel=True),
     "select-authenticator": SelectAuthenticatorPage(
@@ -361,24 +363,28 @@ SAMPLES: Final[Mapping[str, View]] = {
     "device-code": DeviceCodePage(
         action=_ACTION,
         user_code="WDJB-MJHT",
-        message=Message(Text("oauth2DeviceInvalidUserCodeMessage")),
+        message=Message(LocalizedText("oauth2DeviceInvalidUserCodeMessage")),
     ),
     "device-done": DeviceDonePage(succeeded=True),
     "device-failed": DeviceDonePage(
-        succeeded=False, message=Text("oauth2DeviceConsentDeniedMessage")
+        succeeded=False, message=LocalizedText("oauth2DeviceConsentDeniedMessage")
     ),
     "already-signed-in": AlreadySignedInPage(client=_CLIENT, continue_url=_RESTART),
     "page-expired": PageExpiredPage(restart_url=_RESTART, continue_url=_ACTION, client=_CLIENT),
     "error": ErrorPage(
-        message=Text("invalidParameterMessage", ("redirect_uri",)),
+        message=LocalizedText("invalidParameterMessage", ("redirect_uri",)),
         error_id="7f3c1e5a9b2d4c60",
         client=_CLIENT,
     ),
-    "info": InfoPage(title=Text("pageExpiredTitle"), message=Text("loginTimeout"), client=_CLIENT),
+    "info": InfoPage(
+        title=LocalizedText("pageExpiredTitle"),
+        message=LocalizedText("loginTimeout"),
+        client=_CLIENT,
+    ),
     "confirm-link": ConfirmLinkPage(
         action=_ACTION,
         key="key",
-        message=Text("confirmExecutionOfActions"),
+        message=LocalizedText("confirmExecutionOfActions"),
         actions=("UPDATE_PASSWORD", "CONFIGURE_TOTP"),
         client=_CLIENT,
     ),

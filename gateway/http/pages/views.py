@@ -10,7 +10,7 @@ Keycloak: 12.12, 12.6
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.web_authn import AssertionRequest
 from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
@@ -26,7 +26,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
     VerifyEmailPage,
 )
-from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.page_values import Message, ShownApplication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class RegisterPage:
     fields: tuple[ProfileInput, ...]
     asks_password: bool = True
     asks_terms: bool = False
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     wrong_field: str = field(default="")
     """The name of the field that the message is about; empty: none, or several."""
@@ -54,7 +54,7 @@ class RegisteredPage:
 
     login_url: str = field(repr=False)
     email: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
 
 
@@ -67,7 +67,7 @@ class ResetPasswordPage:
     username: str = field(default="", repr=False)
     username_label: str = "usernameOrEmail"
     """The key of a text: what the realm accepts as the name of a user."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
 
 
@@ -76,7 +76,7 @@ class ResetMailSentPage:
     """What the page says once the name was sent: the same for every name."""
 
     login_url: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
 
 
@@ -87,7 +87,7 @@ class ResetOtpPage:
     action: str = field(repr=False)
     devices: tuple[tuple[str, str], ...] = field(repr=False)
     """The ids of their credentials, and the names that they were given."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
 
 
@@ -99,7 +99,7 @@ class SessionEndedPage:
     """
 
     sign_in_url: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,18 +112,18 @@ class NoAccessPage:
     """Where the form that signs out leads, and from there to the sign-in; empty: no form."""
     session_code: str = field(default="", repr=False)
     error_id: str = ""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInFailedPage:
     """The browser is not signed in."""
 
-    message: Text
+    message: LocalizedText
     retry_url: str = field(default="", repr=False)
     """Where a new sign-in begins; empty: no link."""
     error_id: str = ""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 SiteView = SessionEndedPage | NoAccessPage | SignInFailedPage
@@ -145,7 +145,7 @@ class LoginPage:
 
     action: str = field(repr=False)
     """The URL that the form is sent to."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     username: str = field(default="", repr=False)
     """What the field contains already: a login_hint, or what was typed."""
@@ -168,7 +168,7 @@ class UsernamePage:
     """User name alone. Form `kc-form-login`: username, rememberMe."""
 
     action: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     username: str = field(default="", repr=False)
     username_label: UsernameLabel = UsernameLabel.USERNAME_OR_EMAIL
@@ -187,7 +187,7 @@ class PasswordPage:
     restart_url: str = field(repr=False)
     """Where "restart login" leads: `login-actions/restart`."""
     attempted_username: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     reset_password_url: str = field(default="", repr=False)
     offers_other_ways: bool = False
@@ -212,7 +212,7 @@ class OneTimeCodePage:
     devices: tuple[OneTimeCodeDevice, ...] = ()
     selected_device: str = ""
     """The id that is chosen already; empty: the first."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     offers_other_ways: bool = False
 
@@ -229,7 +229,7 @@ class SecurityKeyPage:
     restart_url: str = field(repr=False)
     attempted_username: str = field(default="", repr=False)
     """Empty: the key says who signs in."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     offers_other_ways: bool = False
 
@@ -252,7 +252,7 @@ class SelectAuthenticatorPage:
     restart_url: str = field(repr=False)
     attempted_username: str = field(default="", repr=False)
     """Empty: no user is named yet."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +264,7 @@ class RecoveryCodePage:
     attempted_username: str = field(repr=False)
     number: str
     """Which code of the user's list is the next, from 1."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
     offers_other_ways: bool = False
 
@@ -283,7 +283,7 @@ class ConsentPage:
 
     action: str = field(repr=False)
     code: str = field(repr=False)
-    client: ClientDisplay
+    client: ShownApplication
     scopes: tuple[ConsentScope, ...]
 
 
@@ -293,14 +293,14 @@ class LogoutConfirmationPage:
 
     action: str = field(repr=False)
     session_code: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedOutPage:
     """The session has ended and no redirect was asked for."""
 
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ class DeviceDonePage:
     """The device is connected, or not; `message` says more than the default text."""
 
     succeeded: bool
-    message: Text | None = None
+    message: LocalizedText | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +343,7 @@ class AlreadySignedInPage:
 
     continue_url: str = field(default="", repr=False)
     """Empty: no link but that to the client."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,27 +352,27 @@ class PageExpiredPage:
 
     restart_url: str = field(repr=False)
     continue_url: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorPage:
     """A plain sentence, the id of the request for the administrator, a link back."""
 
-    message: Text
+    message: LocalizedText
     error_id: str = ""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoPage:
     """A sentence and a link, for what has no page of its own."""
 
-    message: Text
-    title: Text | None = None
+    message: LocalizedText
+    title: LocalizedText | None = None
     """Empty: the message is the title."""
     continue_url: str = field(default="", repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,10 +381,10 @@ class ConfirmLinkPage:
 
     action: str = field(repr=False)
     key: str = field(repr=False)
-    message: Text
+    message: LocalizedText
     actions: tuple[str, ...] = ()
     """Aliases of required actions that the link begins, listed below the message."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,7 +393,7 @@ class RequiredActionPage:
 
     actions: tuple[str, ...]
     """Aliases, as `VERIFY_EMAIL`; shown by the text `requiredAction.<alias>`."""
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -404,7 +404,7 @@ class CertificatePage:
     subject: str
     """The name of the certificate, as Keycloak writes it."""
     username: str = field(repr=False)
-    client: ClientDisplay | None = None
+    client: ShownApplication | None = None
     message: Message | None = None
 
 

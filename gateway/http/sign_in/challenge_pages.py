@@ -9,7 +9,7 @@ from typing import Final
 
 from gateway.domain.authentication import Challenge, FormName, ProfileField
 from gateway.domain.flows import CODE_FORM, PASSKEY_FORM, PASSWORD_FORM, SECURITY_KEY_FORM, FlowUse
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.realm import LoginSettings
 from gateway.domain.user_profile import InputType, Violation
 from gateway.http.pages.action_views import (
@@ -26,7 +26,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
     VerifyEmailPage,
 )
-from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.page_values import Message, MessageKind, ShownApplication
 from gateway.http.pages.views import (
     CertificatePage,
     LoginPage,
@@ -82,9 +82,9 @@ def _input_kind(shown: ProfileField) -> ProfileInputKind:
     return ProfileInputKind.TEXT if is_choice and shown.read_only else kind
 
 
-def _violation_text(violation: Violation) -> Text:
+def _violation_text(violation: Violation) -> LocalizedText:
     """Return the text without its first argument, the attribute, which the page names."""
-    return Text(violation.message, tuple(map(_argument, violation.parameters[1:])))
+    return LocalizedText(violation.message, tuple(map(_argument, violation.parameters[1:])))
 
 
 def _argument(value: object) -> str:
@@ -102,7 +102,7 @@ class PagePlace:
 
     action: str = field(repr=False)
     restart_url: str = field(repr=False)
-    client: ClientDisplay
+    client: ShownApplication
     login: LoginSettings
     other_flows: Mapping[FlowUse, str] = field(default_factory=dict, repr=False)
     """The links to registration and to the reset of credentials, where the realm offers them."""
@@ -117,7 +117,7 @@ def _message(challenge: Challenge) -> Message | None:
     if challenge.message is None:
         return None
     kind = MessageKind.ERROR if challenge.is_error else MessageKind.INFO
-    return Message(Text(challenge.message, challenge.message_arguments), kind)
+    return Message(LocalizedText(challenge.message, challenge.message_arguments), kind)
 
 
 def _label(login: LoginSettings) -> UsernameLabel:
@@ -365,7 +365,7 @@ def _delete_credential(challenge: Challenge, place: PagePlace) -> View:
         credential_type=challenge.fields["type"],
         label=challenge.fields["label"],
         client=place.client,
-        message=None if warning is None else Message(Text(warning), MessageKind.WARNING),
+        message=None if warning is None else Message(LocalizedText(warning), MessageKind.WARNING),
         may_cancel=challenge.may_cancel,
     )
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from gateway.authentication.engine import Challenged
 from gateway.domain.authorization_codes import displayed_user_code, parse_user_code
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.http.browser import BrowserCookies, BrowserRequest, PageReplies
 from gateway.http.exchange import Exchange
 from gateway.http.pages.page_values import Message
@@ -73,7 +73,7 @@ class DevicePages:
         error = request.protocol.parameters.get("error")
         if error is None:
             return await self._show(request, DeviceDonePage(succeeded=True))
-        failures = {str(result): Text(key) for result, key in _FAILURES.items()}
+        failures = {str(result): LocalizedText(key) for result, key in _FAILURES.items()}
         view = DeviceDonePage(succeeded=False, message=failures.get(error))
         return await self._show(request, view)
 
@@ -85,7 +85,7 @@ class DevicePages:
         if failure is not None:
             event.fail(failure.error)
             event.details |= {failure.detail: failure.reason or ""}
-        message = Message(Text(refusal.message))
+        message = Message(LocalizedText(refusal.message))
         return await self._ask(request, "", message, refusal.status)
 
     async def _ask(

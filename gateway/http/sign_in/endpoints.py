@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.events import EventType
 from gateway.domain.flows import FlowUse
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.sign_in import AuthenticationSessionStore
 from gateway.domain.realm import SecurityHeaders
 from gateway.http.browser import (
@@ -230,7 +230,7 @@ class ActionTokenPages:
         view = ConfirmLinkPage(
             action=url,
             key=key,
-            message=Text(found.message, found.arguments),
+            message=LocalizedText(found.message, found.arguments),
             actions=found.actions,
             client=client_display(found.client),
         )
@@ -250,7 +250,7 @@ _DEVICE: Final = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
 
 
 @dataclass(frozen=True, slots=True)
-class SignInHandlers:
+class SignInEndpoints:
     """What answers the URLs, and what renders their pages."""
 
     authorization: AuthorizationHandler
@@ -260,7 +260,7 @@ class SignInHandlers:
     pages: PageReplies
 
 
-def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> list[BaseRoute]:
+def build_sign_in_routes(handlers: SignInEndpoints, context: RealmContext) -> list[BaseRoute]:
     """Return the URLs of sign-ins."""
     actions = handlers.actions
     forms: tuple[tuple[str, BrowserHandler, tuple[str, ...]], ...] = (
@@ -300,7 +300,7 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
 
 
 def _beginning(
-    name: str, handler: BrowserHandler, handlers: SignInHandlers, context: RealmContext
+    name: str, handler: BrowserHandler, handlers: SignInEndpoints, context: RealmContext
 ) -> Route:
     """Return an endpoint for requests of clients."""
     path = f"{_REALM}/protocol/openid-connect/{name}"
@@ -313,7 +313,7 @@ def _beginning(
 def _route(
     path: str,
     handler: BrowserHandler,
-    handlers: SignInHandlers,
+    handlers: SignInEndpoints,
     context: RealmContext,
     methods: tuple[str, ...],
     *,

@@ -20,7 +20,7 @@ from gateway.domain import base64url
 from gateway.domain.authentication import LOCALE, AuthenticationSession
 from gateway.domain.clients import Client
 from gateway.domain.flows import FlowUse
-from gateway.domain.localization import Text
+from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.client_keys import ClientEncrypters
 from gateway.http.browser import (
     BrowserCookies,
@@ -236,8 +236,8 @@ class OutcomeReplies:
 
     async def _inform(self, request: BrowserRequest, outcome: Inform) -> Reply:
         view = InfoPage(
-            message=Text(outcome.message, outcome.arguments),
-            title=None if outcome.title is None else Text(outcome.title),
+            message=LocalizedText(outcome.message, outcome.arguments),
+            title=None if outcome.title is None else LocalizedText(outcome.title),
             continue_url=outcome.continue_url,
             client=None if outcome.client is None else client_display(outcome.client),
         )
@@ -302,7 +302,7 @@ def _refusal(outcome: Refused, exchange: Exchange) -> View:
     shown = None if client is None else client_display(client)
     if isinstance(error, AccountNotSetUp) and error.action is not None:
         return RequiredActionPage(actions=(error.action,), client=shown)
-    message = Text(error.shown, error.arguments)
+    message = LocalizedText(error.shown, error.arguments)
     return ErrorPage(message=message, error_id=exchange.request_id, client=shown)
 
 

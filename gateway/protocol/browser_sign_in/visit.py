@@ -30,7 +30,7 @@ from gateway.domain.users import User
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.purposes import Purpose
 from gateway.protocol.events import note_refusal
-from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sign_in_completion import SignInRequest
 
@@ -43,7 +43,7 @@ class Browser:
     """
 
     session_id: str | None = None
-    identity: Identity | None = None
+    identity: BrowserIdentity | None = None
     remembered_username: str | None = field(default=None, repr=False)
 
     @property

@@ -33,7 +33,7 @@ from gateway.representations.client_scopes import (
     TYPED_CLAIM,
     MapperType,
 )
-from gateway.representations.components import Kind, Property
+from gateway.representations.components import Property, SettingKind
 
 _ADDRESS_FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
     "username": attrgetter("username"),
@@ -179,7 +179,7 @@ USER_ATTRIBUTE: Final = ClaimMapper(
             *(*TYPED_CLAIM, SEVERAL_VALUES),
             Property(
                 *("aggregate.attrs", "Aggregate attribute values", "Whether with the groups'"),
-                Kind.FLAG,
+                SettingKind.FLAG,
             ),
         ),
     ),
@@ -217,7 +217,7 @@ GROUP_MEMBERSHIP: Final = ClaimMapper(
         "The user's groups",
         (
             CLAIM_PATH,
-            Property("full.path", "Full group path", "Whether with those above", Kind.FLAG),
+            Property("full.path", "Full group path", "Whether with those above", SettingKind.FLAG),
         ),
     ),
 )

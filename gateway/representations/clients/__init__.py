@@ -50,7 +50,7 @@ from gateway.representations.clients.installation import (
 )
 from gateway.representations.clients.settings import SECRET_EXPIRES
 from gateway.representations.clients.validation import (
-    ClientAttributes,
+    ClientAttributesShape,
     WrongAddress,
     client_addresses,
     explained,

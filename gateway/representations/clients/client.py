@@ -38,7 +38,7 @@ from gateway.representations.clients.settings import (
     client_settings,
 )
 from gateway.representations.clients.validation import (
-    ClientAttributes,
+    ClientAttributesShape,
     allowed_origins,
     attribute_errors,
     origins_of,
@@ -57,7 +57,7 @@ from gateway.representations.shapes import (
     MASK,
     Count,
     Flag,
-    Identity,
+    ObjectId,
     OneOf,
     OptionalText,
     PrintableName,
@@ -105,7 +105,7 @@ class _ShownWhereTrue(Flag):
 
 CLIENT_FIELDS = FieldTable(
     (
-        Setting("id", "id", Identity(), public=True),
+        Setting("id", "id", ObjectId(), public=True),
         Setting("clientId", "client_id", PrintableName(), public=True),
         StoredOnly("name", None, Text(most=255), public=True),
         StoredOnly("description", None, Text(), public=True),
@@ -132,7 +132,7 @@ CLIENT_FIELDS = FieldTable(
         Setting("publicClient", "public_client", Flag()),
         StoredOnly("frontchannelLogout", default=False, shape=Flag()),
         Setting("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),
-        Setting("attributes", "attributes", ClientAttributes()),
+        Setting("attributes", "attributes", ClientAttributesShape()),
         Setting("authenticationFlowBindingOverrides", "flow_overrides", TextMap()),
         Setting("fullScopeAllowed", "full_scope_allowed", Flag()),
         StoredOnly("nodeReRegistrationTimeout", -1, Count(least=-1)),
@@ -279,7 +279,7 @@ def restore_client(
 
 
 _RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "attributes": ClientAttributes().write,
+    "attributes": ClientAttributesShape().write,
     "web_origins": tuple,
     "default_client_scopes": tuple,
     "optional_client_scopes": tuple,

@@ -142,7 +142,7 @@ _MAY_HANG = (
 _SECRET_ENDINGS = (".private.key", ".secret.rotated")
 
 
-class ClientAttributes(TextMap):
+class ClientAttributesShape(TextMap):
     """The shape of `attributes`: texts, without empty ones and those of the gateway alone."""
 
     def read(self, value: Any, path: str) -> dict[str, str]:

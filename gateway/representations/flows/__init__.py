@@ -6,7 +6,7 @@ from gateway.representations.flows.authenticators import (
     SECRETS,
     SUB_FLOW_CHOICES,
     UNAVAILABLE,
-    Role,
+    AuthenticatorRole,
     of_role,
 )
 from gateway.representations.flows.flow import (

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gateway.domain.clients import CLIENT_AUTHENTICATORS, WITH_SECRET
 from gateway.domain.flows import ACTING, FORM_ACTIONS, FlowKind, Requirement
-from gateway.representations.components import Kind, Property
+from gateway.representations.components import Property, SettingKind
 
 
 def _text(name: str, label: str, text: str, standard: str | None = None) -> Property:
@@ -19,12 +19,12 @@ def _text(name: str, label: str, text: str, standard: str | None = None) -> Prop
 
 
 def _flag(name: str, label: str, text: str, standard: str | None = None) -> Property:
-    return Property(name, label, text, Kind.FLAG, standard)
+    return Property(name, label, text, SettingKind.FLAG, standard)
 
 
 def _choice(name: str, label: str, text: str, *options: str) -> Property:
     """Return a choice of which the first option holds where none is made."""
-    return Property(name, label, text, Kind.CHOICE, options[0], options)
+    return Property(name, label, text, SettingKind.CHOICE, options[0], options)
 
 
 _NEGATE: Final = "Whether the result is inverted"
@@ -74,7 +74,7 @@ _CERTIFICATE: Final = (
         f"{_X509}.mapper-selection.user-attribute-name",
         "A name of user attribute",
         "The attribute of users that has the name",
-        Kind.TEXTS,
+        SettingKind.TEXTS,
         "usercertificate",
     ),
     _flag(
@@ -94,7 +94,7 @@ _CERTIFICATE: Final = (
         f"{_X509}.crl-relative-path",
         "CRL Path",
         "Where the CRL is",
-        Kind.TEXTS,
+        SettingKind.TEXTS,
         "crl.pem",
     ),
     _flag(
@@ -115,7 +115,7 @@ _CERTIFICATE: Final = (
         f"{_X509}.ocsp-responder-certificate",
         "OCSP Responder Certificate",
         "The certificate that signs the answers, as PEM",
-        Kind.AREA,
+        SettingKind.AREA,
     ),
     _text(f"{_X509}.keyusage", "Validate Key Usage", "Key usages that must be set"),
     _text(
@@ -160,8 +160,10 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
             "OTP control User Attribute",
             "The attribute of users that says force or skip",
         ),
-        Property("skipOtpRole", "Skip OTP for Role", "Users with it are not asked", Kind.ROLE),
-        Property("forceOtpRole", "Force OTP for Role", "Users with it are asked", Kind.ROLE),
+        Property(
+            "skipOtpRole", "Skip OTP for Role", "Users with it are not asked", SettingKind.ROLE
+        ),
+        Property("forceOtpRole", "Force OTP for Role", "Users with it are asked", SettingKind.ROLE),
         _text(
             "noOtpRequiredForHeaderPattern",
             "Skip OTP for Header",
@@ -178,7 +180,7 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
             "defaultOtpOutcome",
             "Fallback OTP handling",
             "What to do where nothing else decides",
-            Kind.CHOICE,
+            SettingKind.CHOICE,
             options=("skip", "force"),
         ),
     ),
@@ -189,7 +191,10 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
     ),
     "conditional-credential": (
         Property(
-            "credentials", "Credentials", "Types of credentials, separated by ##", Kind.CHOICES
+            "credentials",
+            "Credentials",
+            "Types of credentials, separated by ##",
+            SettingKind.CHOICES,
         ),
         _flag("included", "Included", "Whether they must, or must not, have been used"),
     ),
@@ -215,7 +220,7 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
         _flag("regex", "regex", "Whether the value is a regular expression"),
     ),
     "conditional-user-role": (
-        Property("condUserRole", "User role", "The role, or client.role", Kind.ROLE),
+        Property("condUserRole", "User role", "The role, or client.role", SettingKind.ROLE),
         _flag("negate", "Negate output", _NEGATE),
     ),
     "deny-access-authenticator": (
@@ -241,7 +246,7 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
             "update.profile.on.first.login",
             "Update Profile on First Login",
             "When to show",
-            Kind.CHOICE,
+            SettingKind.CHOICE,
             "missing",
             ("on", "missing", "off"),
         ),
@@ -273,7 +278,7 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
             "force-login",
             "Force login after reset",
             "Whether to sign in again after it",
-            Kind.CHOICE,
+            SettingKind.CHOICE,
             "only-federated",
             ("true", "false", "only-federated"),
         ),
@@ -335,7 +340,7 @@ UNAVAILABLE: Final = (
 """What becomes of an authenticator of users that does not act."""
 
 
-class Role(StrEnum):
+class AuthenticatorRole(StrEnum):
     """In which kind of flow an authenticator has its place."""
 
     USER = "user"
@@ -345,7 +350,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Authenticator:
+class AuthenticatorDescription:
     """An authenticator; `help` says in a sentence what it does."""
 
     id: str
@@ -353,7 +358,7 @@ class Authenticator:
     help: str
     choices: tuple[Requirement, ...]
     properties: tuple[Property, ...]
-    role: Role
+    role: AuthenticatorRole
 
     @property
     def acts(self) -> bool:
@@ -362,7 +367,7 @@ class Authenticator:
 
     def listed(self) -> dict[str, Any]:
         members = {"displayName": self.name, "description": self.help, "id": self.id}
-        if self.role is Role.CLIENT:
+        if self.role is AuthenticatorRole.CLIENT:
             return {"supportsSecret": self.id in WITH_SECRET, **members}
         return members
 
@@ -477,26 +482,30 @@ Those of clients are CLIENT_AUTHENTICATORS.
 """
 
 
-def _authenticators() -> Iterator[Authenticator]:
+def _authenticators() -> Iterator[AuthenticatorDescription]:
     for line in _TABLE.strip().split("\n"):
         name, role, choices, label, text = line.split(" | ")
         properties = PROPERTIES.get(name, ())
-        yield Authenticator(name, label, text, _CHOICES[choices], properties, Role(role))
+        yield AuthenticatorDescription(
+            name, label, text, _CHOICES[choices], properties, AuthenticatorRole(role)
+        )
     for each in CLIENT_AUTHENTICATORS:
         properties = PROPERTIES.get(each.id, ())
-        yield Authenticator(each.id, each.name, each.help, _USUAL, properties, Role.CLIENT)
+        yield AuthenticatorDescription(
+            each.id, each.name, each.help, _USUAL, properties, AuthenticatorRole.CLIENT
+        )
 
 
 AUTHENTICATORS: Final = {each.id: each for each in _authenticators()}
 """All of them, by id."""
-ROLES: Final[Mapping[FlowKind, Role]] = {
-    FlowKind.BASIC: Role.USER,
-    FlowKind.CLIENT: Role.CLIENT,
-    FlowKind.FORM: Role.FORM_ACTION,
+ROLES: Final[Mapping[FlowKind, AuthenticatorRole]] = {
+    FlowKind.BASIC: AuthenticatorRole.USER,
+    FlowKind.CLIENT: AuthenticatorRole.CLIENT,
+    FlowKind.FORM: AuthenticatorRole.FORM_ACTION,
 }
 """Which authenticators have their place in a flow."""
 
 
-def of_role(role: Role) -> tuple[Authenticator, ...]:
+def of_role(role: AuthenticatorRole) -> tuple[AuthenticatorDescription, ...]:
     """Return the authenticators of a role."""
     return tuple(each for each in AUTHENTICATORS.values() if each.role is role)

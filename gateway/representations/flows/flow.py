@@ -23,7 +23,7 @@ from gateway.domain.flows import (
     Requirement,
 )
 from gateway.domain.random_values import uuid4
-from gateway.representations.components import Kind, Property
+from gateway.representations.components import Property, SettingKind
 from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SECRETS, SUB_FLOW_CHOICES
 from gateway.representations.refusals import attempt, raise_all
@@ -33,7 +33,7 @@ from gateway.representations.shapes import (
     Choice,
     Count,
     Flag,
-    Identity,
+    ObjectId,
     Shape,
     Text,
     TextMap,
@@ -45,7 +45,7 @@ _LONG: Final = Text(most=2000)
 PRIORITY: Final = Count(least=-MAX_INTEGER)
 """The place of an execution; negative ones are first."""
 FLOW_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": Identity(),
+    "id": ObjectId(),
     "alias": _TEXT,
     "description": _LONG,
     "providerId": Choice(FlowKind),
@@ -67,17 +67,17 @@ EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
 }
 """What an execution is shown with; a part of it may be changed."""
 EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": Identity(),
+    "id": ObjectId(),
     "authenticator": _TEXT,
     "requirement": Choice(Requirement),
     "priority": PRIORITY,
     "parentFlow": _TEXT,
-    "flowId": Identity(),
+    "flowId": ObjectId(),
     "authenticatorConfig": _TEXT,
     **dict.fromkeys(("authenticatorFlow", "autheticatorFlow"), Flag()),
 }
 CONFIG_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": Identity(),
+    "id": ObjectId(),
     "alias": _TEXT,
     "config": TextMap(longest=4000),
 }
@@ -318,7 +318,7 @@ MAXIMUM_AGE: Final = Property(
     "max_auth_age",
     "Maximum Age of Authentication",
     "For how many seconds after a sign-in a user may do this without another one",
-    Kind.NUMBER,
+    SettingKind.NUMBER,
     "300",
 )
 """The one setting that every required action has."""
@@ -326,7 +326,7 @@ WARNING_THRESHOLD: Final = Property(
     "warning_threshold",
     "Warning Threshold",
     "A user who has fewer recovery codes left has to generate new ones",
-    Kind.NUMBER,
+    SettingKind.NUMBER,
     "4",
 )
 """The setting of CONFIGURE_RECOVERY_AUTHN_CODES."""
@@ -334,7 +334,7 @@ RESEND_PAUSE: Final = Property(
     "emailResendCooldownSeconds",
     "Cooldown Between Email Resend (seconds)",
     "For how many seconds after a mail a user cannot ask for another one",
-    Kind.NUMBER,
+    SettingKind.NUMBER,
     "30",
 )
 """The setting of the actions that send mails."""
@@ -342,7 +342,7 @@ VERIFY_NEW_EMAIL: Final = Property(
     "verifyEmail",
     "Force Email Verification",
     "A new address is confirmed by a mail, even if the realm does not verify addresses",
-    Kind.FLAG,
+    SettingKind.FLAG,
     "false",
     as_boolean=True,
 )
@@ -379,7 +379,7 @@ _OWN_SETTINGS: Final[Mapping[str, tuple[Property, ...]]] = {
 _NOT_CONFIGURABLE: Final = frozenset({"delete_account"})
 
 ACTION_FIELDS: Final[Mapping[str, Shape]] = {
-    "alias": Identity(),
+    "alias": ObjectId(),
     "name": Text(most=255),
     "providerId": Text(most=255),
     "enabled": Flag(),

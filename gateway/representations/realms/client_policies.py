@@ -14,7 +14,7 @@ from gateway.client_policies import (
 )
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
-from gateway.representations.field_table import FieldTable, Names, StoredOnly
+from gateway.representations.field_table import FieldNames, FieldTable, StoredOnly
 from gateway.representations.realms.realm import parse_realm, render_realm
 from gateway.representations.realms.refused_settings import GLOBAL_PROFILES
 from gateway.representations.refusals import (
@@ -129,7 +129,7 @@ def _read_entries(
     Those of every realm may be sent back with other descriptions.
     """
     others = f"global{kind.capitalize()}"
-    require_known(document, Names((kind, others)), f"Client{kind.capitalize()}Representation")
+    require_known(document, FieldNames((kind, others)), f"Client{kind.capitalize()}Representation")
     if document.get(others) and not _is_same(document[others], of_every_realm):
         raise RefusedPolicies(f"Global {kind} cannot be updated")
     entries = []

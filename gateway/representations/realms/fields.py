@@ -24,7 +24,7 @@ from gateway.representations.shapes import (
     Duration,
     DurationOrNull,
     Flag,
-    Identity,
+    ObjectId,
     OneOfOrNull,
     OptionalChoice,
     Shape,
@@ -119,7 +119,7 @@ _ALGORITHM: Final = OptionalChoice(ALGORITHMS_OF_CLIENTS)
 """Terraform sends the empty text for the default."""
 
 REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
-    Setting("id", "id", Identity(), public=True),
+    Setting("id", "id", ObjectId(), public=True),
     Setting("realm", "name", UrlName(), public=True),
     Setting("displayName", "display_name", _NAME, public=True),
     Setting("displayNameHtml", "display_name_html", Text(), public=True),

@@ -143,7 +143,7 @@ class Document(_Json[Mapping[str, Any]]):
     container = dict
 
 
-class Names(_Json[tuple[str, ...]]):
+class NameList(_Json[tuple[str, ...]]):
     """A few names, as a JSON array."""
 
     cache_ok = True

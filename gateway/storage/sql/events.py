@@ -114,7 +114,7 @@ class EventsOf:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class AnyOfValues:
     """The column has one of the values."""
 
     column: Column[Any]
@@ -152,7 +152,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class LikePattern:
     """The column matches a pattern with a `*`."""
 
     column: Column[Any]
@@ -192,7 +192,7 @@ def filters_of(*asked: tuple[Column[Any], str | tuple[str, ...] | None]) -> list
     ]
     if not all(is_name(value) for _, values in wanted for value in values):
         return None
-    return [OneOf(column, tuple(dict.fromkeys(values))) for column, values in wanted]
+    return [AnyOfValues(column, tuple(dict.fromkeys(values))) for column, values in wanted]
 
 
 def path_filter(column: Column[str], pattern: str | None) -> list[Filter] | None:
@@ -208,9 +208,9 @@ def path_filter(column: Column[str], pattern: str | None) -> list[Filter] | None
     if not all(map(is_name, parts)):
         return None
     if len(parts) == 1:
-        return [OneOf(column, (parts[0],), by_pattern=True)]
+        return [AnyOfValues(column, (parts[0],), by_pattern=True)]
     like = _ANYTHING.join((parts[0], *inner, parts[-1]))
-    return [] if like == _ANYTHING else [Matching(column, like)]
+    return [] if like == _ANYTHING else [LikePattern(column, like)]
 
 
 def _position(value: str, microseconds: int) -> ColumnElement[Any]:
@@ -253,7 +253,7 @@ class EventPages:
             return []
         await self._set(_ALONG_INDEXES)
         leading = await self._leading(filters)
-        if isinstance(leading, Matching):
+        if isinstance(leading, LikePattern):
             await self._set(_SORTED)
         others = [each.holds(self._events.dialect) for each in filters if each is not leading]
         if leading is None:
@@ -268,17 +268,17 @@ class EventPages:
 
     async def _leading(self, filters: Sequence[Filter]) -> Filter | None:
         """Return the filter whose index finds the rows, None for the index of time."""
-        exact = [each for each in filters if not isinstance(each, Matching)]
+        exact = [each for each in filters if not isinstance(each, LikePattern)]
         if len(filters) == len(exact) <= 1:
             return next(iter(exact), None)
-        counted = [each for each in filters if not isinstance(each, Matching) or each.beginning]
+        counted = [each for each in filters if not isinstance(each, LikePattern) or each.beginning]
         usable = [
             (number, order, each)
             for order, (number, each) in enumerate(
                 zip(await self._counted(counted), counted, strict=True)
             )
             # Rows by path are not in the order of time: they are sorted, so they must be few.
-            if number < SAMPLE or not isinstance(each, Matching)
+            if number < SAMPLE or not isinstance(each, LikePattern)
         ]
         return min(usable, default=(0, 0, None))[2]
 
@@ -309,7 +309,7 @@ class EventPages:
     def _found(self, leading: Filter, held: Sequence[Condition], page: EventPage) -> Select[Any]:
         """Return the page by one index; several values are merged from one list each."""
         columns = self._table.c
-        if isinstance(leading, Matching):
+        if isinstance(leading, LikePattern):
             held = [*held, leading.holds(self._events.dialect)]
         order = _order(page, *leading.order(self._events), columns.id)
         enough = page.first + page.maximum

@@ -33,7 +33,7 @@ from gateway.storage.sql.column_types import (
     Document,
     Instant,
     Name,
-    Names,
+    NameList,
     word_of,
 )
 
@@ -267,7 +267,7 @@ user_consents = Table(
     _realm_id(),
     Column("user_id", Name, primary_key=True),
     Column("client", Name, primary_key=True, comment="internal id"),
-    Column("scopes", Names, nullable=False, comment="names of client scopes"),
+    Column("scopes", NameList, nullable=False, comment="names of client scopes"),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
     _reference("user_id", "users"),
@@ -283,7 +283,7 @@ refresh_families = Table(
     Column("session_id", Name, nullable=False),
     Column("token_id", Name, nullable=False, comment="the token whose turn it is"),
     Column("uses", Integer, nullable=False, comment="of that token"),
-    Column("successors", Names, nullable=False, comment="the tokens given for it"),
+    Column("successors", NameList, nullable=False, comment="the tokens given for it"),
     Column("expires_at", Instant, nullable=False, index=True),
     Column("ended", Boolean, nullable=False),
     Index(None, "realm_id", "session_id"),
@@ -339,7 +339,7 @@ change_log = Table(
     "change_log",
     metadata,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("topics", Names, nullable=False, comment="what is to be invalidated"),
+    Column("topics", NameList, nullable=False, comment="what is to be invalidated"),
     # An id is never assigned twice, even after the newest rows were deleted.
     sqlite_autoincrement=True,
 )

@@ -166,7 +166,7 @@ Condition = ColumnElement[bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class MatchRequirement:
     """One condition of a match, and the index entries that find its users.
 
     `terms` are had by all of them, and by some others; `usernames` selects exactly them.
@@ -179,7 +179,7 @@ class Requirement:
     """Whether it holds for a handful of users at most in a realm of any size."""
 
 
-def requirements(realm_id: str, query: UserQuery) -> tuple[Requirement, ...] | None:
+def requirements(realm_id: str, query: UserQuery) -> tuple[MatchRequirement, ...] | None:
     """Return the conditions of a match: empty if every user matches, None if no user can.
 
     Raises InvalidInput for a search that costs too much.
@@ -193,7 +193,7 @@ def requirements(realm_id: str, query: UserQuery) -> tuple[Requirement, ...] | N
     return tuple(_requirements(realm_id, query))
 
 
-def _requirements(realm_id: str, query: UserQuery) -> Iterator[Requirement]:
+def _requirements(realm_id: str, query: UserQuery) -> Iterator[MatchRequirement]:
     if query.search is not None:
         yield from _searched(realm_id, query.search.strip())
     texts = (query.username, query.email, query.first_name, query.last_name)
@@ -210,7 +210,7 @@ def _requirements(realm_id: str, query: UserQuery) -> Iterator[Requirement]:
         yield _created(realm_id, lambda created: created < until)
 
 
-def _searched(realm_id: str, search: str) -> Iterator[Requirement]:
+def _searched(realm_id: str, search: str) -> Iterator[MatchRequirement]:
     if search.startswith(_BY_ID):
         yield _has_id(realm_id, search.removeprefix(_BY_ID).split())
     elif search.startswith('"') and search.endswith('"') and len(search) > 1:
@@ -223,7 +223,7 @@ def _searched(realm_id: str, search: str) -> Iterator[Requirement]:
         yield from (_begins_with(word) for word in words if word.strip("*"))
 
 
-def _begins_with(word: str) -> Requirement:
+def _begins_with(word: str) -> MatchRequirement:
     """Require a field that begins with `word`, in which `*` matches any text."""
     prefix, *others = word.rstrip("*").split("*")
     if len(others) > _MOST_WILDCARDS:
@@ -236,35 +236,39 @@ def _begins_with(word: str) -> Requirement:
 
 def _any(
     condition: Callable[[ColumnElement[Any]], Condition], terms: Sequence[Term] | Iterator[Term]
-) -> Requirement:
+) -> MatchRequirement:
     def holds(columns: Columns) -> Condition:
         return or_(*(condition(columns[name]) for name in _TEXTS))
 
-    return Requirement(holds, tuple(terms))
+    return MatchRequirement(holds, tuple(terms))
 
 
-def _contains(name: str, text: str) -> Requirement:
+def _contains(name: str, text: str) -> MatchRequirement:
     part = text.lower()
     pattern = f"%{escape(part)}%"
-    return Requirement(lambda columns: is_like(columns[name], pattern), tuple(terms_within(part)))
+    return MatchRequirement(
+        lambda columns: is_like(columns[name], pattern), tuple(terms_within(part))
+    )
 
 
-def _equals(realm_id: str, name: str, text: str) -> Requirement:
+def _equals(realm_id: str, name: str, text: str) -> MatchRequirement:
     column = users.c[name]
     if name not in ("username", "email"):
         lower = text.lower()
-        return Requirement(lambda columns: columns[name] == lower, tuple(terms_at_start(lower)))
+        return MatchRequirement(
+            lambda columns: columns[name] == lower, tuple(terms_at_start(lower))
+        )
     kept = canonical_name(text)
-    return Requirement(
+    return MatchRequirement(
         lambda columns: columns[name] == kept,
         usernames=select(users.c.username).where(users.c.realm_id == realm_id, column == kept),
         few=True,
     )
 
 
-def _has_id(realm_id: str, ids: Sequence[str]) -> Requirement:
+def _has_id(realm_id: str, ids: Sequence[str]) -> MatchRequirement:
     known = [user_id for user_id in ids if is_name(user_id)]
-    return Requirement(
+    return MatchRequirement(
         lambda columns: columns["id"].in_(known),
         usernames=select(users.c.username).where(
             users.c.realm_id == realm_id, users.c.id.in_(known)
@@ -273,18 +277,18 @@ def _has_id(realm_id: str, ids: Sequence[str]) -> Requirement:
     )
 
 
-def _flags(query: UserQuery) -> Iterator[Requirement]:
+def _flags(query: UserQuery) -> Iterator[MatchRequirement]:
     for name in ("enabled", "email_verified"):
         flag = getattr(query, name)
         if flag is not None:
-            yield Requirement(_is(name, flag))
+            yield MatchRequirement(_is(name, flag))
 
 
 def _is(name: str, flag: bool) -> Callable[[Columns], Condition]:  # noqa: FBT001 - a value to compare with
     return lambda columns: columns[name].is_(flag)
 
 
-def _has_attribute(realm_id: str, name: str, value: str) -> Requirement:
+def _has_attribute(realm_id: str, name: str, value: str) -> MatchRequirement:
     of_name = and_(
         user_attributes.c.realm_id == realm_id,
         user_attributes.c.name == index_term(name),
@@ -298,10 +302,10 @@ def _has_attribute(realm_id: str, name: str, value: str) -> Requirement:
 
     having = and_(users.c.realm_id == realm_id, users.c.id == user_attributes.c.user_id)
     usernames = select(users.c.username).join_from(user_attributes, users, having).where(of_name)
-    return Requirement(holds, usernames=usernames)
+    return MatchRequirement(holds, usernames=usernames)
 
 
-def _created(realm_id: str, is_then: Callable[[ColumnElement[Any]], Condition]) -> Requirement:
+def _created(realm_id: str, is_then: Callable[[ColumnElement[Any]], Condition]) -> MatchRequirement:
     each = users.alias("each")
 
     def holds(columns: Columns) -> Condition:
@@ -312,7 +316,7 @@ def _created(realm_id: str, is_then: Callable[[ColumnElement[Any]], Condition]) 
     usernames = select(users.c.username).where(
         users.c.realm_id == realm_id, is_then(users.c.created_at)
     )
-    return Requirement(holds, usernames=usernames)
+    return MatchRequirement(holds, usernames=usernames)
 
 
 def flags_as_terms(query: UserQuery) -> tuple[Term, ...]:

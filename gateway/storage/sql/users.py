@@ -41,7 +41,7 @@ from gateway.domain.ports.users import WholeUser
 from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.unique_names import name_key
 from gateway.domain.users import Credential, User, UserQuery
-from gateway.storage.sql.column_types import Name, Names, is_name
+from gateway.storage.sql.column_types import Name, NameList, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import (
     credentials,
@@ -126,7 +126,7 @@ def _of_type() -> Select[tuple[str]]:
     )
 
 
-_IDS: Final = func.json_each(bindparam("user_ids", type_=Names)).table_valued("value")
+_IDS: Final = func.json_each(bindparam("user_ids", type_=NameList)).table_valued("value")
 _HAVING: Final = FixedQuery(_of_type().where(credentials.c.user_id.in_(select(_IDS.c.value))))
 """On SQLite, whose list of ids is a table."""
 _BY: Final = {

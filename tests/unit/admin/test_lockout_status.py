@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.admin.users.lockouts import Lockout
+from gateway.admin.users.lockouts import UserLockout
 from gateway.domain.ports.login_failures import LoginFailures
 
 _NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -26,6 +26,6 @@ _FOR_EVER = 2**63 - 1
 def test_the_end_of_a_lock_out_is_shown_while_it_lasts(
     record: LoginFailures, shown: tuple[bool, int]
 ) -> None:
-    status = Lockout("id", "bob", record, _NOW).status()
+    status = UserLockout("id", "bob", record, _NOW).status()
     assert (status["disabled"], status["failedLoginNotBefore"]) == shown
     assert status["numFailures"] == 2

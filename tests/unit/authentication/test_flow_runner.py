@@ -21,10 +21,10 @@ from gateway.authentication.engine.flow_runner import FlowRun, FlowSteps, Progre
 from gateway.authentication.engine.proofs import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.sign_in import (
     Authenticator,
-    Condition,
+    AuthenticatorOutcome,
     Config,
+    FlowCondition,
     Form,
-    Outcome,
     Result,
     SignIn,
     WithoutEffect,
@@ -65,19 +65,19 @@ class Answering:
         match self.id:
             case "yes":
                 self.succeeded.append(config["id"])
-                return Outcome.SUCCEEDED
+                return AuthenticatorOutcome.SUCCEEDED
             case "refused":
                 raise AccessDenied("access_denied", "alice-uuid", "Access denied")
             case "form" | "other form":
                 return Challenge(FormName.PASSWORD)
             case _:
-                return Outcome.ATTEMPTED
+                return AuthenticatorOutcome.ATTEMPTED
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
         if form.get("answer") != "right":
             return await self.authenticate(sign_in, config)
         self.succeeded.append(config["id"])
-        return Outcome.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
 
 class Deciding(WithoutEffect):
@@ -122,7 +122,7 @@ class SignInOfAlice:
         accounts = Accounts(cast("Database", None))
         self.steps = FlowSteps(
             cast("dict[str, Authenticator]", self.answering),
-            cast("dict[str, Condition]", conditions),
+            cast("dict[str, FlowCondition]", conditions),
             Answering,
             accounts,
         )

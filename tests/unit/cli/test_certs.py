@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from gateway.cli.certs import certs
 from gateway.crypto.x509.development_pki import read_authority
 from gateway.crypto.x509.issuing import (
+    CertificatePurpose,
     KeyAlgorithm,
-    Purpose,
-    Validity,
+    ValidityPeriod,
     generate_key,
     issue_end_entity,
 )
@@ -401,8 +401,8 @@ def test_show_does_not_let_a_certificate_steer_the_terminal(directory: Path) -> 
         read_authority(directory, "issuing"),
         x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a\x1b[2Jb")]),
         key.public_key(),
-        Validity.starting(datetime.now(UTC), timedelta(days=1)),
-        purpose=Purpose.CLIENT,
+        ValidityPeriod.starting(datetime.now(UTC), timedelta(days=1)),
+        purpose=CertificatePurpose.CLIENT,
         alternative_names=(x509.DNSName("a\x1b[2Jb"),),
     )
     result = run("show", "-", standard_input=certificate.public_bytes(Encoding.PEM))

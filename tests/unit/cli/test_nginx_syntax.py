@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.doctor.findings import Place
-from gateway.doctor.nginx_scopes import Configuration
+from gateway.doctor.findings import FilePlace
+from gateway.doctor.nginx_scopes import NginxConfiguration
 from gateway.doctor.nginx_syntax import (
     MOST_NESTED,
     Directive,
@@ -112,7 +112,7 @@ def test_words_end_where_nginx_ends_them(text: str, words: list[str] | None) -> 
 
 def test_lines_are_those_of_the_first_word() -> None:
     (http,) = parse("\n# a\nhttp\n{\n  server # b\n {\n listen\n 80; } }", "a")
-    assert http.place == Place("a", 3)
+    assert http.place == FilePlace("a", 3)
     (server,) = http.block or ()
     assert (server.place.line, (server.block or ())[0].place.line) == (5, 7)
 
@@ -129,10 +129,10 @@ def test_includes_are_resolved_against_the_main_file_in_their_order(tmp_path: Pa
     (tmp_path / "sites/b.conf").write_text("server { server_name b; }")
     (tmp_path / "sites/a.conf").write_text("server { include sites/name; }")
     (tmp_path / "sites/name").write_text("\nserver_name a;")
-    servers = Configuration(read_configuration(tmp_path / "nginx.conf")).servers
+    servers = NginxConfiguration(read_configuration(tmp_path / "nginx.conf")).servers
     assert [sorted(server.names) for server in servers] == [["a"], ["b"]]
     (name,) = servers[0].scope.own("server_name")
-    assert name.place == Place(str(tmp_path / "sites/name"), 2)
+    assert name.place == FilePlace(str(tmp_path / "sites/name"), 2)
 
 
 def test_files_that_include_each_other_end(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_the_output_of_nginx_is_split_into_its_files() -> None:
     )
     (http,) = read_dump(dump)
     (server,) = http.block or ()
-    assert server.place == Place("/etc/nginx/conf.d/a.conf", 1)
+    assert server.place == FilePlace("/etc/nginx/conf.d/a.conf", 1)
     with pytest.raises(SyntaxProblem, match="no output"):
         read_dump("http {}")
 
@@ -160,6 +160,6 @@ def test_the_output_of_nginx_is_split_into_its_files() -> None:
 )
 def test_one_header_of_a_block_replaces_all_those_around_it(own: str, value: str | None) -> None:
     text = f"http {{ proxy_set_header A outer; server {{ location / {{ {own} }} }} }}"
-    (location,) = Configuration(parse(text, "a")).locations
+    (location,) = NginxConfiguration(parse(text, "a")).locations
     header = location.scope.headers().get("a")
     assert (header and header.arguments[1]) == value

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gateway.admin.users.listing import UserSummary
-from gateway.admin.users.lockouts import Lockout
+from gateway.admin.users.lockouts import UserLockout
 from gateway.cli.output import show_rows, user_lines
 from gateway.domain.ports.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
@@ -19,7 +19,7 @@ SHOWN = UserSummary(
     USER,
     (RoleName("staff"), RoleName("view-users", "realm-management")),
     EffectiveRoles(("staff",), (("account", ("view-profile",)),)),
-    Lockout("uuid", "bob", LoginFailures(), NOW),
+    UserLockout("uuid", "bob", LoginFailures(), NOW),
 )
 
 
@@ -29,7 +29,7 @@ def _line(shown: UserSummary, label: str) -> str:
 
 def _failed(**record: object) -> UserSummary:
     failures = LoginFailures(failures=3, last_address="192.0.2.7", **record)  # type: ignore[arg-type] # its own fields
-    return replace(SHOWN, lockout=Lockout("uuid", "bob", failures, NOW))
+    return replace(SHOWN, lockout=UserLockout("uuid", "bob", failures, NOW))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from gateway.domain.forward_auth import (
+    AcceptedCredential,
     Allowed,
     BearerAudience,
-    Credential,
-    Forbidden,
+    ForbiddenRequest,
     PathPattern,
     Reason,
     Requirements,
@@ -40,7 +40,7 @@ def _requiring(**kinds: tuple[str, ...]) -> Rule:
 def test_one_of_a_kind_is_enough_and_none_is_not(kind: str, owned: str, reason: Reason) -> None:
     assert isinstance(judge(SITE, _requiring(**{kind: ("other", owned)}), CALLER), Allowed)
     refused = judge(SITE, _requiring(**{kind: ("other",)}), CALLER)
-    assert isinstance(refused, Forbidden)
+    assert isinstance(refused, ForbiddenRequest)
     assert (refused.reason, refused.error) == (reason, "insufficient_scope")
 
 
@@ -48,23 +48,25 @@ def test_all_kinds_are_needed() -> None:
     every = {kind: (owned,) for kind, (owned, _) in KINDS.items()}
     assert isinstance(judge(SITE, _requiring(**every), CALLER), Allowed)
     for kind in KINDS:
-        assert isinstance(judge(SITE, _requiring(**{**every, kind: ("other",)}), CALLER), Forbidden)
+        assert isinstance(
+            judge(SITE, _requiring(**{**every, kind: ("other",)}), CALLER), ForbiddenRequest
+        )
 
 
 @pytest.mark.parametrize("group", ["/teams/red/a/b", "/teams/re", "/teams/red/", "/Teams/red", "a"])
 def test_a_group_covers_its_subgroups_and_nothing_else(group: str) -> None:
-    assert isinstance(judge(SITE, _requiring(groups=(group,)), CALLER), Forbidden)
+    assert isinstance(judge(SITE, _requiring(groups=(group,)), CALLER), ForbiddenRequest)
     assert isinstance(judge(SITE, _requiring(groups=("/teams",)), CALLER), Allowed)
 
 
 def test_a_certificate_name_needs_a_trusted_certificate() -> None:
     refused = judge(SITE, _requiring(certificates=("subject:CN=device-1",)), CALLER)
-    assert isinstance(refused, Forbidden)
+    assert isinstance(refused, ForbiddenRequest)
     assert refused.reason is Reason.CERTIFICATE_NOT_ALLOWED
 
 
 def test_a_credential_of_another_kind_is_not_accepted() -> None:
-    rule = replace(RULE, accepts=frozenset({Credential.SESSION}))
+    rule = replace(RULE, accepts=frozenset({AcceptedCredential.SESSION}))
     refused = judge(replace(SITE, client="portal"), rule, CALLER)
     assert isinstance(refused, Unauthenticated)
     assert (refused.reason, refused.may_sign_in) == (Reason.CREDENTIAL_NOT_ACCEPTED, True)
@@ -76,7 +78,7 @@ def test_a_rule_of_bound_tokens_is_one_of_tokens_alone() -> None:
     assert isinstance(refused, Unauthenticated)
     assert refused.reason is Reason.TOKEN_NOT_BOUND
     assert isinstance(judge(SITE, rule, replace(CALLER, thumbprint="x")), Allowed)
-    assert isinstance(judge(SITE, rule, replace(CALLER, kind=Credential.SESSION)), Allowed)
+    assert isinstance(judge(SITE, rule, replace(CALLER, kind=AcceptedCredential.SESSION)), Allowed)
 
 
 def test_a_token_passes_only_at_the_sites_that_it_is_for() -> None:
@@ -99,5 +101,5 @@ def test_a_token_passes_only_at_the_sites_that_it_is_for() -> None:
         if isinstance(decision, Unauthenticated):
             assert decision.reason is Reason.AUDIENCE_NOT_ALLOWED
             assert decision.error == "invalid_token"
-        for kind in (Credential.SESSION, Credential.CERTIFICATE):
+        for kind in (AcceptedCredential.SESSION, AcceptedCredential.CERTIFICATE):
             assert isinstance(judge(site, rule, replace(caller, kind=kind)), Allowed)

@@ -33,7 +33,7 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes, RealmScopes, resolve_claims
 from gateway.protocol.tokens.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.userinfo import userinfo_document
-from gateway.representations.components import Kind
+from gateway.representations.components import SettingKind
 from tests.support.tokens import claims_of
 
 NOW: Final = datetime(2026, 11, 22, tzinfo=UTC)
@@ -76,12 +76,12 @@ claim_names = paths | st.builds("{}{}".format, names, below) | st.text(max_size=
 role_names = st.builds("{}.{}".format, names, values) | names | values
 
 
-def _option(name: str, kind: Kind) -> st.SearchStrategy[str]:
+def _option(name: str, kind: SettingKind) -> st.SearchStrategy[str]:
     if name == "claim.name":
         return claim_names
     if name == "jsonType.label":
         return st.sampled_from(JSON_TYPES)
-    if kind is Kind.FLAG:
+    if kind is SettingKind.FLAG:
         return st.sampled_from(("true", "false", ""))
     if "role" in name and "Mapping" not in name:
         return role_names

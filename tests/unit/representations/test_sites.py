@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.forward_auth import (
+    AcceptedCredential,
     BearerAudience,
-    Credential,
     PathPattern,
     Requirements,
     Rule,
@@ -117,10 +117,10 @@ def test_a_rule_has_its_requirements_and_accepts_every_credential_unless_it_says
         clients=("press-7",),
         certificates=("subject:CN=device-1,O=Example", "dns:*.example.org"),
     )
-    assert admin.accepts == {Credential.BEARER, Credential.CERTIFICATE}
+    assert admin.accepts == {AcceptedCredential.BEARER, AcceptedCredential.CERTIFICATE}
     assert admin.bound_only
     assert rest == Rule("rest", (PathPattern("/*"),))
-    assert rest.accepts == set(Credential)
+    assert rest.accepts == set(AcceptedCredential)
 
 
 def test_a_file_has_snake_case_names_and_several_realms() -> None:
@@ -135,7 +135,7 @@ def test_a_file_has_snake_case_names_and_several_realms() -> None:
                 "machines",
                 (PathPattern("/api/*"),),
                 requirements=Requirements(realm_roles=("device",)),
-                accepts=frozenset({Credential.CERTIFICATE}),
+                accepts=frozenset({AcceptedCredential.CERTIFICATE}),
             ),
         ),
         client="wiki",

@@ -5,23 +5,23 @@ from typing import Any
 import pytest
 
 from gateway.domain.limits.patterns import matches_at_once
-from gateway.domain.profile_validators import VALIDATORS, Configuration, ConfigurationError
-from gateway.domain.user_profile import Finding
+from gateway.domain.profile_validators import VALIDATORS, ConfigurationError, ValidatorConfiguration
+from gateway.domain.user_profile import ProfileFinding
 
 MISSING = "error-validator-config-missing-value"
 WRONG = "error-validator-config-invalid-value"
 NO_NUMBER = "error-validator-config-invalid-number-value"
 
 
-def check(name: str, values: dict[str, Any], *given: str) -> Finding | None:
-    configuration = Configuration(values)
+def check(name: str, values: dict[str, Any], *given: str) -> ProfileFinding | None:
+    configuration = ValidatorConfiguration(values)
     judge = VALIDATORS[name](configuration)
     assert configuration.errors == []
     return judge(given, matches_at_once())
 
 
 def errors(name: str, values: dict[str, Any]) -> list[ConfigurationError]:
-    configuration = Configuration(values)
+    configuration = ValidatorConfiguration(values)
     VALIDATORS[name](configuration)
     return configuration.errors
 
@@ -144,7 +144,7 @@ def test_a_validator_takes_what_keeps_to_it(
 def test_a_validator_refuses_what_does_not_in_keycloaks_words(
     name: str, values: dict[str, Any], text: str, message: str, parameters: tuple[object, ...]
 ) -> None:
-    assert check(name, values, text) == Finding(message, parameters)  # type: ignore[arg-type] # any
+    assert check(name, values, text) == ProfileFinding(message, parameters)  # type: ignore[arg-type] # any
 
 
 def test_of_several_values_the_wrong_one_is_told() -> None:
@@ -157,16 +157,16 @@ def test_of_several_values_the_wrong_one_is_told() -> None:
 )
 def test_multivalued_counts_the_values(*, number: int, fine: bool) -> None:
     found = check("multivalued", {"min": "2", "max": 3}, *["x"] * number)
-    assert found == (None if fine else Finding("error-invalid-multivalued-size", (2, 3)))
+    assert found == (None if fine else ProfileFinding("error-invalid-multivalued-size", (2, 3)))
     assert check("multivalued", {"max": 1}) is None
 
 
 def test_not_empty_wants_a_value_and_not_blank_one_of_more_than_blanks() -> None:
     assert check("not-empty", {}, "x") is None
-    assert check("not-empty", {}) == Finding("error-empty", ((),))
+    assert check("not-empty", {}) == ProfileFinding("error-empty", ((),))
     assert check("not-blank", {}, "x") is None
-    assert check("not-blank", {}) == Finding("error-invalid-blank", ((),))
-    assert check("not-blank", {}, " ") == Finding("error-invalid-blank", ((" ",),))
+    assert check("not-blank", {}) == ProfileFinding("error-invalid-blank", ((),))
+    assert check("not-blank", {}, " ") == ProfileFinding("error-invalid-blank", ((" ",),))
 
 
 @pytest.mark.parametrize(

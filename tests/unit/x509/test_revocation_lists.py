@@ -31,9 +31,9 @@ from gateway.crypto.x509.development_pki import (
     revoke,
 )
 from gateway.crypto.x509.issuing import (
-    Authority,
+    IssuingAuthority,
     KeyAlgorithm,
-    Validity,
+    ValidityPeriod,
     generate_key,
     issue_revocation_list,
     issue_root,
@@ -83,14 +83,14 @@ class Pki:
 
     def list_of(
         self,
-        authority: Authority,
+        authority: IssuingAuthority,
         *revoked: x509.Certificate,
         issued: datetime = NOW - DAY,
         next_update: datetime = NOW + DAY,
     ) -> x509.CertificateRevocationList:
         """Issue a list of the authority."""
         entries = [_entry(certificate) for certificate in revoked]
-        return issue_revocation_list(authority, entries, 1, Validity(issued, next_update))
+        return issue_revocation_list(authority, entries, 1, ValidityPeriod(issued, next_update))
 
 
 def _entry(certificate: x509.Certificate) -> x509.RevokedCertificate:
@@ -154,7 +154,7 @@ def test_a_list_signed_with_another_key_does_not_count(own_pki: Pki) -> None:
     impostor = issue_root(
         own_pki.issuing.certificate.subject,
         generate_key(KeyAlgorithm.ECDSA),
-        Validity(NOW - DAY, NOW + DAY),
+        ValidityPeriod(NOW - DAY, NOW + DAY),
     )
     lists = own_pki.write(own_pki.list_of(impostor), own_pki.list_of(own_pki.root))
     assert "there is no revocation list" in (refusal_of(lists, own_pki.path, NOW) or "")
@@ -162,7 +162,7 @@ def test_a_list_signed_with_another_key_does_not_count(own_pki: Pki) -> None:
 
 def test_a_list_of_another_name_of_the_same_key_does_not_count(own_pki: Pki) -> None:
     """RFC 5280 §6.3.3 (b): two authorities of one key number their certificates separately."""
-    validity = Validity(NOW - DAY, NOW + DAY)
+    validity = ValidityPeriod(NOW - DAY, NOW + DAY)
     alias = issue_root(own_pki.root.certificate.subject, own_pki.issuing.key, validity)
     lists = own_pki.write(own_pki.list_of(alias), own_pki.list_of(own_pki.root))
     assert "there is no revocation list" in (refusal_of(lists, own_pki.path, NOW) or "")
@@ -225,10 +225,12 @@ def test_an_authority_that_may_not_sign_lists_has_none(tmp_path: Path) -> None:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    authority = Authority(certificate, key)
+    authority = IssuingAuthority(certificate, key)
     bundle = AuthorityBundle(parse_authorities(pem(certificate)))
     file = tmp_path / "ca.crl"
-    file.write_bytes(pem(issue_revocation_list(authority, (), 1, Validity(NOW - DAY, NOW + DAY))))
+    file.write_bytes(
+        pem(issue_revocation_list(authority, (), 1, ValidityPeriod(NOW - DAY, NOW + DAY)))
+    )
     assert status_of(RevocationLists(file, bundle), NOW).problem == "no list of a known authority"
 
 

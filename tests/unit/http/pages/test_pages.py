@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.localization import Text, parse_messages
+from gateway.domain.localization import LocalizedText, parse_messages
 from gateway.domain.realm import Localization, Realm, SecurityHeaders
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
-from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.page_values import Message, ShownApplication
 from gateway.http.pages.renderer import PAGES
 from gateway.http.pages.samples import SAMPLES
 from gateway.http.pages.views import (
@@ -318,7 +318,7 @@ def test_a_frame_can_add_nothing_to_the_policy() -> None:
 
 
 def test_links_of_a_client_are_shown_only_where_they_are_links() -> None:
-    bad = ClientDisplay(
+    bad = ShownApplication(
         "app",
         logo_url="http://app.test/logo.png",
         policy_url="javascript:alert(1)",
@@ -333,12 +333,12 @@ def test_links_of_a_client_are_shown_only_where_they_are_links() -> None:
 
 
 def test_a_logo_of_another_origin_is_allowed_by_the_policy_of_its_page() -> None:
-    view = LoginPage(action="/x", client=ClientDisplay("a", logo_url="https://a.test:444/l.png"))
+    view = LoginPage(action="/x", client=ShownApplication("a", logo_url="https://a.test:444/l.png"))
     assert "img-src 'self' data: https://a.test:444;" in policies(view)[1]
 
 
 def test_names_may_be_keys_of_texts() -> None:
-    view = LoginPage(action="/x", client=ClientDisplay("account", name="${client_account}"))
+    view = LoginPage(action="/x", client=ShownApplication("account", name="${client_account}"))
     assert "weiter zu Konto" in html(view, locale="de")
 
 
@@ -384,14 +384,14 @@ def test_an_unusable_color_changes_nothing(value: str) -> None:
 
 
 def test_an_error_shows_its_id_and_what_was_wrong() -> None:
-    message = Text("invalidParameterMessage", ("redirect_uri",))
+    message = LocalizedText("invalidParameterMessage", ("redirect_uri",))
     page = html(ErrorPage(message=message, error_id="id-1"))
     assert "Invalid parameter: redirect_uri" in page
     assert "id-1" in page
 
 
 def test_an_unknown_text_is_shown_as_its_key() -> None:
-    page = html(LoginPage(action="/x", message=Message(Text("ownMessage"))))
+    page = html(LoginPage(action="/x", message=Message(LocalizedText("ownMessage"))))
     assert ">ownMessage<" in page
 
 
