@@ -146,9 +146,12 @@ async def test_the_migrated_schema_is_the_one_the_program_names(
         return list(compare_metadata(context, target_metadata))
 
     engines = create_engines(parse_database_url(stored_database.url))
-    async with engines.reader.connect() as connection:
-        assert await connection.run_sync(differences) == []
-    await engines.dispose()
+    try:
+        async with engines.reader.connect() as connection:
+            found = await connection.run_sync(differences)
+    finally:
+        await engines.dispose()
+    assert found == []
 
 
 def test_revisions_are_one_line_of_numbers_that_ends_at_the_head() -> None:

@@ -416,7 +416,7 @@ authorities = Table(
     Column("client", Name, comment="internal id; null for an authority of the realm"),
     Column("sha256", Name, nullable=False, comment="of the certificate, in hexadecimal"),
     Column("kind", word_of(AuthorityKind), nullable=False, comment="anchor or intermediate"),
-    Column("certificate", BASE64, nullable=False, comment="DER"),
+    Column("certificate", BASE64, nullable=False, comment="DER in base64"),
     ForeignKeyConstraint(
         ["realm_id", "client"], ["clients.realm_id", "clients.id"], ondelete="CASCADE"
     ),
@@ -430,7 +430,7 @@ denied_certificates = Table(
     Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
     Column("id", Name, primary_key=True, comment="thumbprint, or digest of issuer and serial"),
     Column("issuer", DISTINGUISHED_NAME, comment="null for a thumbprint"),
-    Column("serial", HEXADECIMAL, comment="null for a thumbprint"),
+    Column("serial", HEXADECIMAL, comment="hexadecimal; null for a thumbprint"),
     Column("reason", Name),
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant),
