@@ -532,4 +532,5 @@ async def test_every_refusal_is_of_the_drawn_tree() -> None:
         "CertificateRejected",
         "LevelNotReached",
         "NotIdentified",
+        "SignInStopped",
     }
