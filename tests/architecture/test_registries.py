@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+from gateway import listeners
 from gateway.authentication.authenticators import authenticators
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
@@ -28,9 +29,10 @@ from gateway.domain.limits.password_hashing import HASH_SCHEMES
 from gateway.domain.profile_validators import VALIDATORS
 from gateway.http.certificate_lookup import LOOKUPS
 from gateway.http.forward_auth.dialects import DIALECTS
-from gateway.listeners import LISTENERS
-from gateway.policies import POLICIES
+from gateway.listeners import LISTENERS, Listener, QueueingListener
+from gateway.password_policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.claims.mapper import ClaimMapper, RoleMapper
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
 from gateway.settings import SETTING_NAMES, load_settings
@@ -262,7 +264,7 @@ REGISTRIES = {
         },
     ),
     "password rules": Registry(
-        "gateway.policies",
+        "gateway.password_policies",
         {rule.name: rule for rule in POLICIES},
         {
             **dict.fromkeys(
@@ -420,6 +422,14 @@ REGISTRIES = {
 }
 
 
+def _has_distinct_classes(registry: Registry) -> bool:
+    kinds = [_kind_of(entry) for entry in registry.entries.values()]
+    return all(isinstance(kind, type) for kind in kinds) and len(set(kinds)) == len(kinds)
+
+
+DISTINCT = [name for name, registry in REGISTRIES.items() if _has_distinct_classes(registry)]
+
+
 @pytest.fixture(params=REGISTRIES, name="registry")
 def each_registry(request: pytest.FixtureRequest) -> Registry:
     """Give each registry in turn."""
@@ -430,13 +440,33 @@ def test_every_kind_of_a_family_is_registered(registry: Registry) -> None:
     assert registry.unregistered() == set()
 
 
+@pytest.mark.parametrize("registry", DISTINCT, indirect=True)
 def test_a_kind_without_its_line_is_found(registry: Registry) -> None:
-    kinds = [_kind_of(entry) for entry in registry.entries.values()]
-    if not all(isinstance(kind, type) for kind in kinds) or len(set(kinds)) < len(kinds):
-        return
+    """Of families with a class for each kind; values and functions have no members to compare."""
     for name in registry.entries:
         left = {key: entry for key, entry in registry.entries.items() if key != name}
         assert replace(registry, entries=left).unregistered() != set()
+
+
+def test_every_claim_mapper_is_registered() -> None:
+    """Mappers are values: one that a module defines is in the table."""
+    modules = REGISTRIES["claim mappers"].modules()
+    values = [value for module in modules for value in vars(module).values()]
+    defined = {value.mapper_type for value in values if isinstance(value, ClaimMapper | RoleMapper)}
+    assert defined == CLAIM_MAPPERS.keys()
+
+
+def test_every_event_listener_is_registered() -> None:
+    """A function may make one by the settings; `Dispatch` passes events on to all of them."""
+    made = " ".join(str(entry.__annotations__.get("return", entry)) for entry in LISTENERS.values())
+    defined = [value for value in _defined_in(listeners) if isinstance(value, type)]
+    kinds = {
+        value.__name__
+        for value in defined
+        if not getattr(value, "_is_protocol", False)
+        and any(_members(protocol) <= _members(value) for protocol in (Listener, QueueingListener))
+    }
+    assert {kind for kind in kinds - {"Dispatch"} if kind not in made} == set()
 
 
 def test_every_kind_is_documented(registry: Registry) -> None:
