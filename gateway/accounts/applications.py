@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from gateway.accounts.access import AccountCaller, AccountRole
 from gateway.accounts.sessions import AccountSessions, clients_in, clients_with_ids
+from gateway.domain.client_departures import detach_from_sessions, withdraw_consent
 from gateway.domain.client_scopes import ClientScope, Consent
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
@@ -15,7 +16,6 @@ from gateway.domain.ports.lookups import Directory
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.refusals import InvalidRequest, MissingPart
-from gateway.domain.session_endings import detach_from_sessions, withdraw_consent
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ParamSpec
 
-from gateway.admin.access import (
-    Acting,
-    names_state,
-    require_match,
-    require_may_change_realm,
-    require_may_control,
-)
+from gateway.admin.access import Acting, require_may_change_realm, require_may_control
+from gateway.admin.entity_tags import names_state, require_match
 from gateway.domain.callers import Caller
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable

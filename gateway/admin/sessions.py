@@ -22,6 +22,11 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import get_client
 from gateway.admin.users import invalidate_user
+from gateway.domain.client_departures import (
+    detach_from_sessions,
+    queue_logout_notices,
+    withdraw_consent,
+)
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
@@ -29,11 +34,6 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
-from gateway.domain.session_endings import (
-    detach_from_sessions,
-    queue_logout_notices,
-    withdraw_consent,
-)
 from gateway.domain.sessions import UserSession
 from gateway.representations.users import render_consent, render_session
 

@@ -79,7 +79,7 @@ class AccountUpdates:
 async def notify_previous_address(update: AccountUpdate, realm: Realm, after: User) -> None:
     """Queue the mail where the address has changed, and the realm has a mail server.
 
-    Beyond the limit of such mails one mail at the end of the hour stands for all further changes.
+    Beyond the limit of such mails one mail at the end of the hour names all further changes.
 
     An attacker with the account must not move it to another mailbox unnoticed. The mail is queued
     in the transaction of the change, in the language that the user had before, and does not name

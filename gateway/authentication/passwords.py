@@ -21,7 +21,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import PasswordPolicy, Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
-from gateway.policies import (
+from gateway.password_policies import (
     NO_BLACKLISTS,
     Candidate,
     PasswordBlacklists,

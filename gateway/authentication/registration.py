@@ -43,7 +43,7 @@ from gateway.domain.secrets import Secret
 from gateway.domain.unique_names import name_key
 from gateway.domain.user_profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME, Violation
 from gateway.domain.users import PRIORITY_STEP, Credential, User
-from gateway.policies import PasswordRefused
+from gateway.password_policies import PasswordRefused
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ from gateway.outgoing import (
     GuardedSockets,
     ServerVerification,
 )
-from gateway.policies import PasswordBlacklists
+from gateway.password_policies import PasswordBlacklists
 from gateway.protocol.sender_constraint import ProofChecks, RenewedCertificates
 from gateway.settings import Settings, SettingsError
 from gateway.storage.cache import CacheLimits, RealmCache

@@ -80,7 +80,7 @@ class StoredPassword:
 
 
 def read_stored_password(credential_data: str, secret_data: str) -> StoredPassword:
-    """Read the two strings; raises SecretUnreadable, which tells nothing of their content."""
+    """Read the two strings; raises SecretUnreadable, which quotes nothing of their content."""
     try:
         made, secret = json.loads(credential_data), json.loads(secret_data)
         stored = StoredPassword(

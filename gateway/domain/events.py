@@ -268,7 +268,7 @@ class EventType(StrEnum):
 
 
 def name_of(kind: EventType, *, failed: bool) -> str:
-    """Return the name under which an event stands in settings, filters and answers."""
+    """Return the name of an event in settings, filters and answers."""
     return f"{kind}{_FAILED}" if failed else str(kind)
 
 

@@ -273,7 +273,7 @@ def _is_local(text: str) -> bool:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield what stands between points, those within quotes left alone."""
+    """Yield the parts between points; points within quotes do not count."""
     if text.startswith('"'):
         yield text
         return
@@ -477,4 +477,4 @@ VALIDATORS: Final[Mapping[str, Callable[[ValidatorConfiguration], Check]]] = {
     "person-name-prohibited-characters": person_name_characters,
     "up-username-not-idn-homograph": idn_homograph,
 }
-"""By the name that stands in `validations`."""
+"""By the name in `validations`."""

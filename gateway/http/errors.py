@@ -43,7 +43,7 @@ from gateway.http.edge import EdgeRefusal
 from gateway.http.exchange import Exchange
 from gateway.http.forms import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
-from gateway.policies import PasswordRefused
+from gateway.password_policies import PasswordRefused
 from gateway.protocol.errors import BearerChallenge, OAuthError, ProofRefused
 from gateway.protocol.requests import OriginRefused
 from gateway.representations.refusals import UnknownField

@@ -15,11 +15,11 @@ from typing import Final
 from gateway.authentication.errors import SignInRefused
 from gateway.authentication.profile_updates import EmailUpdates
 from gateway.domain.authorization_codes import IssuedCode
+from gateway.domain.client_departures import queue_logout_notices
 from gateway.domain.clients import Client
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.session_endings import queue_logout_notices
 from gateway.domain.sessions import (
     ClientSession,
     ExpectedPart,

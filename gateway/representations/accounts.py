@@ -168,7 +168,7 @@ _TAKEN: Final = frozenset({"usernameExistsMessage", "emailExistsMessage"})
 class OwnValues:
     """The values of a document by name of the attribute.
 
-    `with_attributes` tells that it names all attributes that the profile does not have.
+    `with_attributes`: it names all attributes that the profile does not have.
     """
 
     values: Values

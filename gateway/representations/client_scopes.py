@@ -216,7 +216,7 @@ SEVERAL_VALUES: Final = Property(
 
 @dataclass(frozen=True, slots=True)
 class MapperType:
-    """A type: its name for people, where it stands among others, and its own settings."""
+    """A type: its name for people, its place among others, and its own settings."""
 
     name: str
     help: str

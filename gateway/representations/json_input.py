@@ -243,11 +243,11 @@ _EXPECTED: Final = {
     "Invalid \\escape": 'one of \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u',
     "Invalid \\uXXXX escape": "four hexadecimal digits after \\u",
 }
-"""What stands where the parser says so: its words are for programmers."""
+"""The text at the place the parser names: its own words are for programmers."""
 
 
 def misread(error: json.JSONDecodeError) -> tuple[str, str]:
-    """Return what stands where the parser gave up, and what is allowed there."""
+    """Return the text where the parser gave up, and the text that is allowed there."""
     rest = error.doc[error.pos : error.pos + 1]
     known = next((said for said in _EXPECTED if error.msg.startswith(said)), "")
     return json.dumps(rest) if rest else "the end of the file", _EXPECTED.get(known, "JSON")
@@ -460,7 +460,7 @@ class _Reader:
                 return ""
 
     def take(self, sign: str) -> None:
-        """Pass over one sign; raises InvalidInput where another one stands."""
+        """Pass over one sign; raises InvalidInput at another one."""
         if self.peek() != sign:
             raise self.refusal(json.dumps(sign))
         self._at += 1
@@ -505,7 +505,7 @@ class _Reader:
             raise self.refusal("the end of the file")
 
     def refusal(self, allowed: str, given: str = "") -> InvalidInput:
-        """Return the refusal of what stands here."""
+        """Return the refusal of the text here."""
         shown = given or json.dumps(self._text[self._at : self._at + 1]) if self._text else given
         place = f"{self._source}, character {self.read + 1}"
         return InvalidInput((FieldError(place, shown or "nothing", allowed),))

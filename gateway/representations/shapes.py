@@ -348,7 +348,7 @@ _LONGEST = 255
 
 
 class UrlName(Verbatim):
-    """A name that stands in a path segment as it is."""
+    """A name that a path segment has as it is."""
 
     def read(self, value: Any, path: str) -> str:
         name = text_of_scalar(value)

@@ -264,7 +264,7 @@ class UserAttributes(TextLists):
 
 
 _NAMES: Final = (USERNAME, EMAIL)
-"""What counts where it stands in the user itself alone, not among its attributes."""
+"""Members of the user that count there alone, not among its attributes."""
 _TEXTS: Final = (*_NAMES, FIRST_NAME, LAST_NAME)
 _SHAPES: Final[Mapping[str, Shape]] = {
     "attributes": UserAttributes(singles=True),

@@ -23,7 +23,7 @@ from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.domain.secrets import Secret
-from gateway.policies import missing_blacklist
+from gateway.password_policies import missing_blacklist
 
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _NO_TEXTS: Final[Mapping[str, str]] = {}

@@ -9,7 +9,7 @@ import pytest
 from gateway.admin.realm_files.user_import import UserImport
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
-from gateway.policies import PasswordRefused
+from gateway.password_policies import PasswordRefused
 from gateway.representations.json_input import StreamedObject
 from gateway.representations.users import FORMER_PASSWORD, PASSWORD
 from gateway.storage.realm_texts import FilePasswordBlacklists

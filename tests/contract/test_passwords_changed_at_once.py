@@ -15,7 +15,7 @@ from gateway.domain.errors import Overloaded
 from gateway.domain.realm import PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
-from gateway.policies import PasswordRefused
+from gateway.password_policies import PasswordRefused
 from gateway.representations.users import FORMER_PASSWORD, PASSWORD
 from gateway.storage.realm_texts import FilePasswordBlacklists
 from gateway.storage.sql.database import SqlDatabase

@@ -10,7 +10,7 @@ from gateway.admin.realm_files.dry_run import Difference, ImportDryRun, RealmDif
 from gateway.admin.realm_files.files import RealmFile
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.domain.errors import InvalidInput
-from gateway.policies import NO_BLACKLISTS
+from gateway.password_policies import NO_BLACKLISTS
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
 from tests.support.realm_texts import export_realm
 

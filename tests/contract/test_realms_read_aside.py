@@ -11,7 +11,7 @@ from gateway.admin.realm_files.partial_import import PartialImport
 from gateway.authentication.passwords import NewPasswords
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import Realm
-from gateway.policies import NO_BLACKLISTS
+from gateway.password_policies import NO_BLACKLISTS
 from tests.support.realm_imports import ACME, Imports
 
 

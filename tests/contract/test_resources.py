@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from sqlalchemy import Boolean, Column, Table
 from sqlalchemy.schema import CreateTable, DropTable
 
-from gateway.admin.access import AdminRole, entity_tag, operator
+from gateway.admin.access import AdminRole, operator
 from gateway.admin.changes import Changes
+from gateway.admin.entity_tags import entity_tag
 from gateway.admin.realm_files.resources import FileValueParser
 from gateway.admin.resources import (
     FileMember,

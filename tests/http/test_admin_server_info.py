@@ -11,7 +11,7 @@ from gateway import __version__
 from gateway.client_policies import CONDITIONS, EXECUTORS
 from gateway.domain.keys import KeyProvider
 from gateway.listeners import LISTENERS
-from gateway.policies import POLICIES
+from gateway.password_policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS

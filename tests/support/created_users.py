@@ -6,7 +6,7 @@ from typing import Any
 from gateway.admin.changes import Changes
 from gateway.admin.users.administration import UserCreation
 from gateway.authentication.passwords import NewPasswords, PasswordChanges
-from gateway.policies import NO_BLACKLISTS, PasswordBlacklists
+from gateway.password_policies import NO_BLACKLISTS, PasswordBlacklists
 from tests.support.operators import acting_on
 from tests.support.realm_imports import Imports
 

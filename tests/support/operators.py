@@ -9,7 +9,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.ports.credentials import PasswordHasher
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.storage import Database
-from gateway.policies import PasswordBlacklists
+from gateway.password_policies import PasswordBlacklists
 
 
 async def acting_on(database: Database, realm_name: str) -> Acting:

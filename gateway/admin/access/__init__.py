@@ -28,16 +28,12 @@ from gateway.admin.access.escalation import (
 from gateway.admin.access.lookups import (
     LARGEST_ANSWER,
     ListingPage,
-    RenderedDocument,
-    entity_tag,
     existing,
     find_client_by_name,
     find_realm,
     find_user,
     get_user,
     get_user_for_update,
-    names_state,
-    require_match,
     require_one_answer,
 )
 from gateway.admin.access.rights import (

@@ -5,19 +5,15 @@ names with it the state that it is based on.
 Spec: RFC 9110 §8.8.3, §13.1.1 (strong comparison)
 """
 
-import hashlib
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final, TypeGuard, TypeVar
-
-import orjson
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import NotFound, PreconditionFailed, TooMany
+from gateway.domain.refusals import NotFound, TooMany
 from gateway.domain.users import User, canonical_name
 from gateway.representations.refusals import describe
 
@@ -94,39 +90,3 @@ def require_one_answer(found: Sequence[object], what: str) -> None:
     """Raise TooMany where there are more objects than one answer may hold."""
     if len(found) > LARGEST_ANSWER:
         raise TooMany(f"More than {LARGEST_ANSWER} {what}: ask page by page, with first and max")
-
-
-_TAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]*"')
-_ANY: Final = "*"
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedDocument:
-    """The text of a JSON document, and its tag in its quotes."""
-
-    body: bytes = field(repr=False)
-    tag: str
-
-    @classmethod
-    def of(cls, document: object) -> "RenderedDocument":
-        body = orjson.dumps(document)
-        return cls(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
-
-
-def entity_tag(document: object) -> str:
-    """Return the tag of a JSON document, in its quotes."""
-    return RenderedDocument.of(document).tag
-
-
-def names_state(if_match: str | None) -> TypeGuard[str]:
-    """Tell whether the header names states; `*` and no header take every state."""
-    return if_match is not None and if_match.strip() != _ANY
-
-
-def require_match(if_match: str | None, *documents: object) -> None:
-    """Raise PreconditionFailed if the header names another state than each of the documents."""
-    if not names_state(if_match):
-        return
-    known = {found.group() for found in _TAG.finditer(if_match)}
-    if known.isdisjoint(map(entity_tag, documents)):
-        raise PreconditionFailed("it has changed since")

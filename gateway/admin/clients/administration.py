@@ -13,9 +13,7 @@ from typing import Any
 
 from gateway.admin.access import (
     Acting,
-    names_state,
     require_changeable_clients,
-    require_match,
     require_may_change_client,
     require_may_grant,
 )
@@ -51,6 +49,7 @@ from gateway.admin.clients.preparation import (
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers
+from gateway.admin.entity_tags import names_state, require_match
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.authentication.new_users import default_role_ids

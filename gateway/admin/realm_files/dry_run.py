@@ -32,7 +32,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import random_bytes
 from gateway.domain.realm import WEBHOOK_SECRET, Realm
 from gateway.domain.secrets import Secret
-from gateway.policies import PasswordBlacklists
+from gateway.password_policies import PasswordBlacklists
 from gateway.representations.clients import replace_secrets
 from gateway.representations.field_table import camel_case
 from gateway.representations.groups import GroupInput

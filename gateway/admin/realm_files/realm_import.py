@@ -58,7 +58,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.refusals import Forbidden, InvalidRequest
-from gateway.policies import NO_BLACKLISTS, PasswordBlacklists
+from gateway.password_policies import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.realms import (
     policies_of,
     require_known_realm_fields,

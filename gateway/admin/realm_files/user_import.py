@@ -25,7 +25,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
-from gateway.policies import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused
+from gateway.password_policies import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused
 from gateway.representations.field_table import FieldNames
 from gateway.representations.groups import parse_group_paths
 from gateway.representations.json_input import StreamedObject, check_json

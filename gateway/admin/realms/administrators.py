@@ -23,7 +23,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
-from gateway.policies import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused
+from gateway.password_policies import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused
 from gateway.representations.realms import create_realm
 from gateway.representations.roles import RoleName
 from gateway.representations.users import parse_user

@@ -8,7 +8,8 @@ Keycloak: 7.1 (GET realms, GET of one), 9 (`impersonation` alone shows nothing)
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, RenderedDocument, Rights, rights_over
+from gateway.admin.access import Acting, AdminRole, Rights, rights_over
+from gateway.admin.entity_tags import RenderedDocument
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database, Stores

@@ -44,7 +44,7 @@ from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, UPDAT
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.domain.web_authn import WebAuthnRejected
-from gateway.policies import PasswordRefused
+from gateway.password_policies import PasswordRefused
 from gateway.representations.users import PASSWORD
 
 _NEW_FIELD: Final = "password-new"

@@ -8,7 +8,8 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import Acting, RenderedDocument, Rights
+from gateway.admin.access import Acting, Rights
+from gateway.admin.entity_tags import RenderedDocument
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT, free_in_slices
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, UnknownPage, WireFamily

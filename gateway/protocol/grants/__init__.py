@@ -7,8 +7,9 @@ from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grants import (
+    authorization_code,
     client_credentials,
-    codes,
+    device_code,
     password,
     refresh_token,
     token_exchange,
@@ -39,9 +40,9 @@ class Grant(Protocol):
 
 
 GRANTS: Final[dict[str, Callable[[GrantServices], Grant]]] = {
-    codes.AUTHORIZATION_CODE: codes.AuthorizationCodeGrant,
+    authorization_code.GRANT_TYPE: authorization_code.AuthorizationCodeGrant,
     client_credentials.GRANT_TYPE: client_credentials.ClientCredentials,
-    codes.DEVICE_CODE: codes.DeviceCodeGrant,
+    device_code.GRANT_TYPE: device_code.DeviceCodeGrant,
     password.GRANT_TYPE: password.Password,
     refresh_token.GRANT_TYPE: refresh_token.RefreshToken,
     token_exchange.GRANT_TYPE: token_exchange.TokenExchange,

@@ -355,7 +355,7 @@ def redirect_uris(client: Client) -> tuple[str, ...]:
 def client_addresses(client: Client) -> dict[str, Sequence[str]]:
     """Return every address of the client, by its name in client policies.
 
-    What stands for other addresses is replaced by them.
+    Placeholders of other addresses are replaced by them.
     """
     attributes = client.attributes
     single = {

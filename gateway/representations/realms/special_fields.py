@@ -34,7 +34,7 @@ from gateway.domain.realm import (
     Smtp,
 )
 from gateway.domain.secrets import Secret
-from gateway.policies import (
+from gateway.password_policies import (
     MAX_NUMBER,
     NUMBER,
     POLICIES,

@@ -10,7 +10,7 @@ import pytest
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.domain.secrets import Secret
-from gateway.policies import (
+from gateway.password_policies import (
     POLICIES,
     Candidate,
     EarlierPassword,

@@ -1,6 +1,6 @@
-"""The grants that redeem a code: authorization_code and device_code.
+"""The device grant: a device polls with its code until its user has answered.
 
-Spec: RFC 6749 §4.1.3, RFC 8628 §3.4, §3.5; Keycloak: 1.4, 1.8
+Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.lookups import ClientEntry
 from gateway.protocol.authorization.pkce import require_verifier
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.code_redemption import CodeRedemption, PastSignIn, SignInRedemption
+from gateway.protocol.code_redemption import PastSignIn, SignInRedemption
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
@@ -27,62 +27,14 @@ from gateway.protocol.session_tokens import GrantServices, SessionTokens
 from gateway.protocol.sessions import Participation
 from gateway.protocol.tokens import TokenResponse
 
-AUTHORIZATION_CODE: Final = "authorization_code"
-_AUTHORIZATION_CODE_SHORTCUT: Final = "ac"
-
-
-class AuthorizationCodeGrant:
-    """Issues the tokens of a sign-in in a browser.
-
-    Spec: RFC 6749 §4.1.3; Keycloak: 1.4
-    """
-
-    event = EventType.CODE_TO_TOKEN
-    policy_event = None  # the scopes, or the token, have to be known first
-
-    def __init__(self, services: GrantServices) -> None:
-        self._redemption = CodeRedemption(
-            services.authorization_codes,
-            services.directory,
-            services.validity,
-            services.sessions,
-            services.consents,
-        )
-        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
-
-    async def __call__(
-        self, request: ProtocolRequest, caller: AuthenticatedClient
-    ) -> TokenResponse:
-        client = caller.entry.client
-        encrypter = await self._tokens.encrypter(client)
-        redeemed = await self._redemption.redeem(request, client)
-        entry = check_caller(
-            request,
-            caller,
-            EventKind.TOKEN_REQUEST,
-            scopes=redeemed.granted.names,
-            code_verifier=redeemed.code_verifier,
-        )
-        return await self._tokens.issue_for(
-            request,
-            entry,
-            redeemed.user,
-            redeemed.granted,
-            redeemed.joined,
-            grant=_AUTHORIZATION_CODE_SHORTCUT,
-            encrypter=encrypter,
-            nonce=redeemed.code.nonce,
-        )
-
-
-DEVICE_CODE: Final = "urn:ietf:params:oauth:grant-type:device_code"
-_DEVICE_CODE_SHORTCUT: Final = "dg"
+GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
+_SHORTCUT: Final = "dg"
 _NOT_VALID: Final = "Device code not valid"
 _INVALID_CODE: Final = EventFailure(EventError.INVALID_OAUTH2_DEVICE_CODE)
 _NO_POLL: Final = DevicePoll(DeviceStatus.UNKNOWN)
 _OTHER_CLIENT: Final = "unauthorized client"
 _DENIED_BY_USER: Final = "The end user denied the authorization request"
-_DEVICE_CODE_REFUSALS: Final[Mapping[DeviceStatus, tuple[str, str, EventFailure | None]]] = {
+_REFUSALS: Final[Mapping[DeviceStatus, tuple[str, str, EventFailure | None]]] = {
     DeviceStatus.UNKNOWN: ("invalid_grant", _NOT_VALID, _INVALID_CODE),
     DeviceStatus.EXPIRED: (
         "expired_token",
@@ -137,11 +89,11 @@ class DeviceCodeGrant:
             enforced=bool(client.authorization.code_challenge_method),
         )
         if not presents_certificate(request.certificate, asked.certificate):
-            raise _device_code_refusal(DeviceStatus.UNKNOWN)
+            raise _refusal(DeviceStatus.UNKNOWN)
         granted = await self._redemption.scopes(request, client, found.user, asked.scope)
         encrypter = await self._tokens.encrypter(client) if granted.openid else None
         if not await self._devices.take(realm.id, asked.device_code):
-            raise _device_code_refusal(DeviceStatus.UNKNOWN)
+            raise _refusal(DeviceStatus.UNKNOWN)
         participation = Participation(
             " ".join(granted.names), approval.acr, approval.authenticated_at
         )
@@ -154,7 +106,7 @@ class DeviceCodeGrant:
             found.user,
             granted,
             joined,
-            grant=_DEVICE_CODE_SHORTCUT,
+            grant=_SHORTCUT,
             encrypter=encrypter,
             nonce=asked.nonce,
         )
@@ -181,7 +133,7 @@ class DeviceCodeGrant:
             text = "Missing parameter: device_code"
             raise refused("invalid_request", text, EventError.INVALID_OAUTH2_DEVICE_CODE)
         if poll.authorization is None or poll.approval is None:
-            raise _device_code_refusal(poll.status)
+            raise _refusal(poll.status)
         return entry, poll.authorization, poll.approval
 
     async def _sign_in(
@@ -203,10 +155,10 @@ class DeviceCodeGrant:
         )
         over = refused("invalid_grant", "Session not active", EventError.USER_SESSION_NOT_FOUND)
         return await self._redemption.find(
-            request, issued, ended=over, revoked=_device_code_refusal(DeviceStatus.UNKNOWN)
+            request, issued, ended=over, revoked=_refusal(DeviceStatus.UNKNOWN)
         )
 
 
-def _device_code_refusal(status: DeviceStatus) -> OAuthError:
-    error, description, failure = _DEVICE_CODE_REFUSALS[status]
+def _refusal(status: DeviceStatus) -> OAuthError:
+    error, description, failure = _REFUSALS[status]
     return OAuthError(error, description, event=failure)
