@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2] / "gateway"
 RULES = (
     "protocol",
     "authentication",
-    "policies",
+    "password_policies",
     "http",
     "listeners",
     "storage",
@@ -46,8 +46,8 @@ _SPECIFIED_NAME = re.compile(r"`([a-z_]+)`")
 @pytest.fixture(scope="module")
 def rules() -> set[Read]:
     """Return what the rules read."""
-    files = (file for room in RULES for file in (ROOT / room).rglob("*.py"))
-    others = (file for file in files if _OF_THE_REALM not in file.parents and file != _STORED)
+    files = (file for room in RULES for file in _files(room))
+    others = (file for file in files if file != _STORED)
     return {read for file in others for read in settings_read(ast.parse(file.read_text()))}
 
 
