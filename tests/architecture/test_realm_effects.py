@@ -25,7 +25,7 @@ RULES = (
     "admin",
 )
 _OF_THE_REALM = ROOT / "domain" / "realm"
-_STORED = ROOT / "storage" / "sql" / "realms" / "repository.py"
+_STORED = ROOT / "storage" / "sql" / "realms.py"
 WITHOUT_EFFECT = frozenset(name for names in WAITING.values() for name in names)
 READ_OTHERWISE = {"defaultRole", "defaultSignatureAlgorithm", "id", "realm"}
 """What rules read under another name."""
