@@ -182,7 +182,7 @@ class ClientRegistration:
                 client = await self._registered(
                     change, policies.completed(whole), registrar, described
                 )
-                registrar.require_flows_kept(client)
+                registrar.require_flows_and_levels_kept(client)
                 await require_free_certificate_name(change.stores, client)
                 await policies.require(change.stores, client, scopes=_scopes(whole))
                 token = await self.tokens.give(
@@ -295,7 +295,7 @@ class ClientRegistration:
         policies = await Policies.load(stores, change.realm.id, anonymous=anonymous)
         policies.require_sender(registrar.acting.address)
         after = self.clients.merged(before, sent.changed_client(document))
-        registrar.require_flows_kept(after, before)
+        registrar.require_flows_and_levels_kept(after, before)
         scopes = sent.scopes(document)
         await policies.require(stores, after, before=before, scopes=scopes)
         if scopes is None:
