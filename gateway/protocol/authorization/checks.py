@@ -370,8 +370,9 @@ def check_claims(draft: AuthorizationDraft) -> None:
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise _refused_claims() from error
-    members = found.values() if isinstance(found, dict) else [found]
-    if not all(isinstance(member, dict | None) for member in members):
+    if not isinstance(found, dict):
+        raise _refused_claims()
+    if not all(isinstance(member, dict | None) for member in found.values()):
         raise _refused_claims()
     draft.claims = found
 
