@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.representations.clients.settings import CHECKS
+from gateway.domain.clients import CHECKS
 from scripts.setting_rows import SETTING_ROWS, Place
 
 ROOT = Path(__file__).parents[2]
@@ -99,7 +99,7 @@ def test_only_representations_read_attributes_of_clients() -> None:
         if module not in WRITERS
     }
     assert {module: places for module, places in found.items() if places} == {}, (
-        "read a group of `Client`; gateway/representations/clients/settings.py parses them"
+        "read a group of `Client`; gateway/domain/clients/attributes.py parses them"
     )
 
 
