@@ -42,10 +42,9 @@ from gateway.domain.refusals import (
     NotFound,
     WireFamily,
 )
-from gateway.domain.users import Credential
+from gateway.domain.users import PASSWORD, Credential
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.protocol.authorization.levels import level_of, levels_of
-from gateway.representations.users import PASSWORD
 
 _NO_CREDENTIAL: Final = "Credential not found"
 _NOT_REMOVABLE: Final = "Credential type cannot be removed"

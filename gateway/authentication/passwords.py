@@ -20,7 +20,7 @@ from gateway.domain.ports.credentials import PasswordHasher, PasswordMaker
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import PasswordPolicy, Realm
 from gateway.domain.secrets import Secret
-from gateway.domain.users import Credential, User
+from gateway.domain.users import FORMER_PASSWORD, PASSWORD, PASSWORD_TYPES, Credential, User
 from gateway.password_policies import (
     NO_BLACKLISTS,
     Candidate,
@@ -28,7 +28,6 @@ from gateway.password_policies import (
     PasswordRefused,
     check_new_password,
 )
-from gateway.representations.users import FORMER_PASSWORD, PASSWORD, PASSWORD_TYPES
 
 _COSTS_KEPT_FOR: Final = timedelta(seconds=1)
 """How old costs may be: for so long refusals take less time than a new dearest hash."""

@@ -15,6 +15,7 @@ from gateway.domain.limits.patterns import evaluate
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
+from gateway.domain.stored_profile import PROFILE_PROVIDER, rules_of
 from gateway.domain.user_profile import (
     EMAIL,
     ROOTS,
@@ -29,12 +30,8 @@ from gateway.domain.user_profile import (
     values_of,
 )
 from gateway.domain.users import User
-from gateway.representations.stored_user_profile import (
-    PROFILE_PROVIDER,
-    StoredProfile,
-    restored_profile,
-)
-from gateway.representations.user_profile import rules_of, standard_user_profile
+from gateway.representations.stored_user_profile import StoredProfile, restored_profile
+from gateway.representations.user_profile import standard_user_profile
 
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""

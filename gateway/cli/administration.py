@@ -109,7 +109,7 @@ class LocalOperator:
 
     @property
     def mails(self) -> "UserMails":
-        from gateway.bootstrap.deliveries import user_mails
+        from gateway.bootstrap.services import user_mails
 
         return user_mails(self.services)
 
@@ -145,7 +145,7 @@ class LocalOperator:
 
     @property
     def webhooks(self) -> "WaitingWebhooks":
-        from gateway.bootstrap.deliveries import waiting_webhooks
+        from gateway.bootstrap.services import waiting_webhooks
 
         return waiting_webhooks(self.services)
 

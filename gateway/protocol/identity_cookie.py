@@ -21,14 +21,13 @@ from gateway.authentication.validity import (
     is_usable_client,
 )
 from gateway.domain import base64url
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, origins_of
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.lookups import Directory, RealmEntry
 from gateway.domain.sessions import UserSession, session_maximum_ends_at
 from gateway.domain.users import User
 from gateway.protocol.claims.mapper import AUTH_TIME
 from gateway.protocol.requests import ProtocolRequest
-from gateway.representations.clients import origins_of
 
 IDENTITY_TYPE: Final = "Serialized-ID"
 _LONGEST_COOKIE: Final = 4096

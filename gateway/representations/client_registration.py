@@ -14,6 +14,7 @@ from typing import Any, Final
 from gateway.domain.clients import (
     CLIENT_AUTHENTICATORS,
     OPENID_CONNECT,
+    SECRET_EXPIRES,
     SELF_SIGNED_METHOD,
     TLS_METHOD,
     WITH_SECRET,
@@ -22,12 +23,7 @@ from gateway.domain.clients import (
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
 from gateway.representations.client_scopes import PAIRWISE_MAPPER, SECTOR_URI
-from gateway.representations.clients import (
-    SECRET_EXPIRES,
-    new_client_document,
-    parse_client,
-    render_client,
-)
+from gateway.representations.clients import new_client_document, parse_client, render_client
 from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.json_input import parse_json
 from gateway.representations.refusals import refused

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.domain.errors import UnusableSetting
+from gateway.domain.flows import GONE, default_id
 from gateway.representations.components import (
     Component,
     Config,
@@ -18,7 +19,6 @@ from gateway.representations.components import (
     SettingKind,
 )
 from gateway.representations.field_table import parse_strictly
-from gateway.representations.flows import GONE, default_id
 from gateway.representations.shapes import MAX_INTEGER, Count, Shape, TextList
 
 POLICY_TYPE: Final = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy"

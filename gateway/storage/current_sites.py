@@ -28,7 +28,6 @@ from gateway.domain.forward_auth import ReservedNames, Site
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
 from gateway.forward_auth.site_table import SiteTable, settled_table
-from gateway.representations.sites import parse_rules_file
 from gateway.storage.cache import cache_age
 
 ContentT = TypeVar("ContentT", bytes, bytes | None)
@@ -52,13 +51,20 @@ class ChangingFile(Protocol):
 class RulesFile:
     """The sites of the last valid version; `source` names the file in errors."""
 
-    def __init__(self, file: ChangingFile, source: str, public_urls: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        file: ChangingFile,
+        source: str,
+        parse: Callable[[bytes, str], tuple[Site, ...]],
+        public_urls: Collection[str] = (),
+    ) -> None:
         """Read nothing yet: without a `load` there are no sites.
 
         The hosts of `public_urls`, which are the gateway's, are reserved besides those of the file.
         """
         self._file = file
         self._source = source
+        self._parse = parse
         self._public_urls = public_urls
         self._failure: str | None = None
         self.sites: tuple[Site, ...] = ()
@@ -72,7 +78,7 @@ class RulesFile:
 
     def load(self) -> None:
         """Read the file; raises InvalidInput with all its errors, also where it is missing."""
-        self._use(parse_rules_file(self._read(self._file.read), self._source))
+        self._use(self._parse(self._read(self._file.read), self._source))
 
     async def watch(self) -> None:
         """Read new versions until cancelled."""
@@ -90,7 +96,7 @@ class RulesFile:
             content = self._read(self._file.read_if_changed)
             if content is None:
                 return
-            self._use(parse_rules_file(content, self._source))
+            self._use(self._parse(content, self._source))
         except InvalidInput as refusal:
             self._report(refusal)
         else:

@@ -16,8 +16,7 @@ import structlog
 import uvloop
 
 from gateway.bootstrap.applications import build_applications
-from gateway.bootstrap.deliveries import mail_delivery, webhook_deliveries
-from gateway.bootstrap.services import Services, open_services
+from gateway.bootstrap.services import Services, mail_delivery, open_services, webhook_deliveries
 from gateway.domain.errors import RealmgateError
 from gateway.http.management import Lifecycle
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries

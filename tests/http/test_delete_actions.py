@@ -7,7 +7,7 @@ import httpx2
 import pyotp
 import pytest
 
-from gateway.representations.flows import DEFAULT_ACTIONS
+from gateway.domain.flows import DEFAULT_ACTIONS
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.leveled_flows import LEVEL_CONFIGS, client_with_flow, leveled_flows

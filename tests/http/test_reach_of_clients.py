@@ -14,9 +14,9 @@ import httpx2
 import pytest
 
 from gateway.admin.access.rights import AdminRole
+from gateway.domain.clients import CHECKS, SETTING_ATTRIBUTES
 from gateway.representations.clients import CLIENT_FIELDS
 from gateway.representations.clients.client import HARMLESS_ATTRIBUTES, HARMLESS_FIELDS
-from gateway.representations.clients.settings import CHECKS, SETTING_ATTRIBUTES
 from tests.support.administered_realm import (
     SIGN_IN,
     AdministeredRealm,

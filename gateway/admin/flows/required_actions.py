@@ -15,7 +15,13 @@ from gateway.admin.flows.unit_of_work import remove_document
 from gateway.authentication.new_users import realm_actions
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, RequiredAction
+from gateway.domain.flows import (
+    CONFIGURE_RECOVERY_CODES,
+    CONFIGURE_TOTP,
+    DEFAULT_ACTIONS,
+    RequiredAction,
+    action_document,
+)
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.domain.realm import Realm
@@ -23,8 +29,6 @@ from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,
-    DEFAULT_ACTIONS,
-    action_document,
     is_configurable,
     known_config,
     parse_action,

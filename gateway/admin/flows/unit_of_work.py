@@ -13,14 +13,13 @@ from typing import Any, Final
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.domain.clients import Client
-from gateway.domain.flows import PATTERNS, AuthenticatorConfig, Execution, Flow, Flows
-from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
-from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import DocumentKind, Stores
-from gateway.domain.realm import FlowBindings, Realm
-from gateway.domain.refusals import InvalidRequest, NotFound
-from gateway.representations.flows import (
+from gateway.domain.flows import (
     GONE,
+    PATTERNS,
+    AuthenticatorConfig,
+    Execution,
+    Flow,
+    Flows,
     config_document,
     configs_in,
     default_configs,
@@ -28,6 +27,11 @@ from gateway.representations.flows import (
     flow_document,
     flows_in,
 )
+from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.realm import FlowBindings, Realm
+from gateway.domain.refusals import InvalidRequest, NotFound
 
 
 async def require_unused(stores: Stores, realm: Realm, removed: Sequence[Flow]) -> None:

@@ -22,6 +22,7 @@ from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, compon
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.flows import GONE
 from gateway.domain.limits.rate_limits import RateLimit, client_registrations
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.random_values import uuid4
@@ -29,7 +30,6 @@ from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.clients import own_urls, redirect_uris, with_fields
 from gateway.representations.components import Component, merged, render_component
-from gateway.representations.flows import GONE
 from gateway.representations.registration_policies import (
     ALLOWED_MAPPERS,
     ALLOWED_SCOPES,

@@ -25,10 +25,10 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
+from gateway.domain.stored_profile import PROFILE_PROVIDER
 from gateway.representations.components import Component, ProviderDescription, render_component
 from gateway.representations.stored_user_profile import (
     PROFILE_CONFIG,
-    PROFILE_PROVIDER,
     PROFILE_TYPE,
     StoredProfile,
     parse_profile_text,

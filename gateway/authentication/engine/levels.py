@@ -14,7 +14,7 @@ from typing import Any, Final
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.sign_in import SignIn
 from gateway.domain.flows import CREDENTIAL_OF_ACTION, DELETE_CREDENTIAL, KIND_OF, LEVEL, SignInFlow
-from gateway.representations.users import PASSWORD
+from gateway.domain.users import PASSWORD
 
 LEVELS_NOTE: Final = "loa-map"
 """The note of a user session and of an authentication session."""

@@ -26,8 +26,7 @@ from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.login_failures import Admission, FailureOutcome
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm, brute_force_rules
-from gateway.domain.users import Credential, User
-from gateway.representations.users import FORMER_PASSWORD
+from gateway.domain.users import FORMER_PASSWORD, Credential, User
 
 
 class PermanentLockouts:

@@ -29,8 +29,7 @@ from gateway.domain.flows import (
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.users import MOST_CREDENTIALS, Credential, User
-from gateway.representations.users import PASSWORD
+from gateway.domain.users import MOST_CREDENTIALS, PASSWORD, Credential, User
 
 _PERFORMED_LAST: Final = 2**31
 

@@ -42,10 +42,9 @@ from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, UPDATE_PASSWORD
 from gateway.domain.secrets import Secret
-from gateway.domain.users import Credential
+from gateway.domain.users import PASSWORD, Credential
 from gateway.domain.web_authn import WebAuthnRejected
 from gateway.password_policies import PasswordRefused
-from gateway.representations.users import PASSWORD
 
 _NEW_FIELD: Final = "password-new"
 _CONFIRMATION: Final = "password-confirm"

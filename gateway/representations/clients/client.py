@@ -18,10 +18,15 @@ from typing import Any, Final
 from gateway.client_policies import ClientSettings
 from gateway.domain.clients import (
     CLIENT_AUTHENTICATORS,
+    HARMLESS_SETTINGS,
     NO_ADMINISTRATIVE_ROLES,
     OPENID_CONNECT,
+    ROTATED_SECRET,
     AdministrativeReach,
     Client,
+    allowed_origins,
+    client_settings,
+    origins_of,
 )
 from gateway.domain.errors import FieldError
 from gateway.domain.random_values import uuid4
@@ -32,17 +37,7 @@ from gateway.representations.client_scopes import (
     with_ids,
     with_userinfo_option,
 )
-from gateway.representations.clients.settings import (
-    HARMLESS_SETTINGS,
-    ROTATED_SECRET,
-    client_settings,
-)
-from gateway.representations.clients.validation import (
-    ClientAttributesShape,
-    allowed_origins,
-    attribute_errors,
-    origins_of,
-)
+from gateway.representations.clients.validation import ClientAttributesShape, attribute_errors
 from gateway.representations.field_table import (
     FieldTable,
     Given,

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
+from gateway.domain.flows import rules_in as flow_rules_in
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import (
     ClientEntry,
@@ -27,11 +28,10 @@ from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import SecretsAtRest
+from gateway.domain.stored_profile import profile_in
 from gateway.domain.unique_names import name_key
 from gateway.domain.users import Credential, User
 from gateway.representations.client_scopes import restore_client_scope
-from gateway.representations.flows import rules_in as flow_rules_in
-from gateway.representations.stored_user_profile import profile_in
 from gateway.storage.sql.clients import read_client_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
@@ -198,7 +198,13 @@ class SqlLookups:
             realm,
             tuple(read_key_row(key, self._secrets) for key in found),
             _scopes(row),
-            flow_rules_in(realm.id, realm.flows, documents),
+            flow_rules_in(
+                realm.id,
+                realm.flows,
+                documents[DocumentKind.AUTHENTICATION_FLOW],
+                documents[DocumentKind.AUTHENTICATOR_CONFIG],
+                documents[DocumentKind.REQUIRED_ACTION],
+            ),
             profile_in(documents[DocumentKind.USER_PROFILE]),
         )
 

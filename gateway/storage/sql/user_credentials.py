@@ -18,9 +18,8 @@ from sqlalchemy import Column, ForeignKey, Integer, Table, and_, delete, or_, se
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.limits.password_hashing import HashCost, hash_cost_of
 from gateway.domain.secrets import SecretsAtRest
-from gateway.domain.users import Credential
+from gateway.domain.users import PASSWORD, Credential
 from gateway.domain.web_authn import key_digest
-from gateway.representations.users import PASSWORD
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.schema import credentials, metadata
 from gateway.storage.sql.transaction import Transaction, lock_texts, portions

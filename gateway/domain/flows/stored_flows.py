@@ -11,23 +11,23 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
-from gateway.domain.flows import (
-    REQUIRED_ACTIONS,
+from gateway.domain.flows.flows import (
     AuthenticatorConfig,
     Execution,
     Flow,
     FlowKind,
     Flows,
-    RequiredAction,
     Requirement,
+)
+from gateway.domain.flows.sign_in import (
+    CONFIGURE_RECOVERY_CODES,
+    REQUIRED_ACTIONS,
+    RequiredAction,
     SignInRules,
     sign_in_rules,
 )
 from gateway.domain.limits.caches import cached
-from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import FlowBindings
-from gateway.representations.field_table import without_none
-from gateway.representations.flows.flow import DEFAULT_ACTIONS
 
 _NAMESPACE: Final = UUID("5f0f9c0e-6f6b-4a52-9b5c-1b6d7c6e2f10")
 _CLIENT_STEPS: Final = "\n".join(
@@ -213,6 +213,26 @@ def _execution(realm_id: str, parent: str, **step: str | None) -> Execution:
     )
 
 
+DEFAULT_ACTIONS: Final = tuple(
+    RequiredAction(alias, name, alias, enabled=enabled, priority=priority)
+    for alias, name, enabled, priority in (
+        ("TERMS_AND_CONDITIONS", "Terms and Conditions", False, 20),
+        ("UPDATE_PROFILE", "Update Profile", True, 40),
+        ("VERIFY_EMAIL", "Verify Email", True, 50),
+        ("CONFIGURE_TOTP", "Configure OTP", True, 54),
+        ("UPDATE_PASSWORD", "Update Password", True, 57),
+        ("delete_account", "Delete Account", False, 60),
+        ("UPDATE_EMAIL", "Update Email", False, 70),
+        ("webauthn-register", "Webauthn Register", True, 80),
+        ("webauthn-register-passwordless", "Webauthn Register Passwordless", True, 90),
+        ("VERIFY_PROFILE", "Verify Profile", True, 100),
+        ("delete_credential", "Delete Credential", True, 110),
+        ("idp_link", "Linking Identity Provider", True, 120),
+        (CONFIGURE_RECOVERY_CODES, "Recovery Authentication Codes", True, 130),
+        ("update_user_locale", "Update User Locale", True, 1000),
+    )
+)
+
 GONE: Final[Mapping[str, Any]] = {"gone": True}
 """What stands for something that a new realm has and this one has not any more."""
 
@@ -288,21 +308,18 @@ def actions_in(documents: Documents) -> tuple[RequiredAction, ...]:
 
 
 def rules_in(
-    realm_id: str, bindings: FlowBindings, documents: Mapping[DocumentKind, Documents]
+    realm_id: str, bindings: FlowBindings, flows: Documents, configs: Documents, actions: Documents
 ) -> SignInRules:
     """Return what the stored flows, configurations and actions of a realm come to."""
-    flows = flows_in(
-        realm_id,
-        documents.get(DocumentKind.AUTHENTICATION_FLOW, {}),
-        documents.get(DocumentKind.AUTHENTICATOR_CONFIG, {}),
+    return sign_in_rules(
+        bindings, flows_in(realm_id, flows, configs), actions_in(actions), REQUIRED_ACTIONS
     )
-    actions = actions_in(documents.get(DocumentKind.REQUIRED_ACTION, {}))
-    return sign_in_rules(bindings, flows, actions, REQUIRED_ACTIONS)
 
 
 def _execution_document(execution: Execution) -> dict[str, Any]:
     values = {name: getattr(execution, name) for name in _EXECUTION_FIELDS}
-    return without_none(values | {"requirement": execution.requirement.value})
+    values["requirement"] = execution.requirement.value
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _flow(flow_id: str, document: Mapping[str, Any]) -> Flow:
