@@ -7,7 +7,7 @@ POST clients
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -49,7 +49,7 @@ class ClientScopeAdministration:
         self._database = database
         self._changes = changes
 
-    async def all(self, acting: Acting) -> list[dict[str, Any]]:
+    async def list(self, acting: Acting) -> list[dict[str, Any]]:
         """Return the scopes by name; none to a caller who may only query."""
         if not acting.rights.has(*VIEW_CLIENTS):
             return []
@@ -57,9 +57,9 @@ class ClientScopeAdministration:
             scopes = await stores.client_scopes.list(acting.realm.id)
         return [render_client_scope(scope) for scope in scopes]
 
-    async def one(self, realm: Realm, scope_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, scope_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            return render_client_scope(await get_client_scope(stores, realm, scope_id))
+            return render_client_scope(await get_client_scope(stores, acting.realm, scope_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         _validate({"protocol": None, "name": None, **document})
@@ -70,7 +70,7 @@ class ClientScopeAdministration:
             _note(change, OperationType.CREATE, _path(scope), document)
         return scope.id
 
-    async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
+    async def replace(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
         _validate(
             {
                 name: value
@@ -106,7 +106,7 @@ class ClientScopeAdministration:
             await _rename_in_clients(change, scope, None)
             _note(change, OperationType.DELETE, _path(scope))
 
-    async def listed(self, realm: Realm, listed: RealmDefault) -> list[dict[str, Any]]:
+    async def listed(self, realm: Realm, listed: RealmDefault) -> Sequence[dict[str, Any]]:
         async with self._database.read() as stores:
             scopes = await stores.client_scopes.list(realm.id)
         return [render_reference(scope) for scope in scopes if scope.realm_default is listed]

@@ -3,7 +3,7 @@
 Keycloak: authentication/flows
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -38,20 +38,20 @@ class FlowAdministration:
         async with self._database.read() as stores:
             return await FlowUnitOfWork.open(stores, realm)
 
-    async def every(self, realm: Realm) -> list[dict[str, Any]]:
+    async def list(self, acting: Acting) -> list[dict[str, Any]]:
         """Return the top-level flows; like Keycloak, not the one of SAML clients."""
-        work = await self._open(realm)
+        work = await self._open(acting.realm)
         return [
             _render(work, flow)
             for flow in work.flows
             if flow.top_level and flow.alias != _FLOW_OF_SAML
         ]
 
-    async def one(self, realm: Realm, flow_id: str) -> dict[str, Any]:
-        work = await self._open(realm)
+    async def get(self, acting: Acting, flow_id: str) -> dict[str, Any]:
+        work = await self._open(acting.realm)
         return _render(work, work.get(flow_id))
 
-    async def executions(self, realm: Realm, alias: str) -> list[dict[str, Any]]:
+    async def executions(self, realm: Realm, alias: str) -> Sequence[dict[str, Any]]:
         """Return all executions of a flow and of its sub-flows."""
         work = await self._open(realm)
         return render_executions(work.flows, work.get_by_alias(alias), work.configs)

@@ -17,7 +17,6 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Requirement
 from gateway.domain.ports.storage import Database
 from gateway.domain.random_values import uuid4
-from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.flows import (
     AUTHENTICATORS,
@@ -46,9 +45,9 @@ class ExecutionAdministration:
         self._database = database
         self._changes = changes
 
-    async def one(self, realm: Realm, execution_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, execution_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            work = await FlowUnitOfWork.open(stores, realm)
+            work = await FlowUnitOfWork.open(stores, acting.realm)
         return render_execution(*work.get_execution(execution_id))
 
     async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
@@ -87,7 +86,7 @@ class ExecutionAdministration:
             change.record(OperationType.CREATE, ResourceType.AUTH_EXECUTION_FLOW, path, sent)
         return part.id
 
-    async def insert(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add an execution with all its fields; return its id."""
         draft = parse_execution(document)
         async with changing_flows(self._changes, acting) as (change, work):
@@ -260,9 +259,9 @@ class AuthenticatorConfigs:
         self._database = database
         self._changes = changes
 
-    async def one(self, realm: Realm, config_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, config_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            work = await FlowUnitOfWork.open(stores, realm)
+            work = await FlowUnitOfWork.open(stores, acting.realm)
             return _render(work, _one(work, config_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ password); what an administrator required of a user stays required.
 Keycloak: authentication/required-actions
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -51,13 +51,13 @@ class RequiredActionAdministration:
         self._database = database
         self._changes = changes
 
-    async def every(self, realm: Realm) -> list[dict[str, Any]]:
-        return [render_action(each) for each in await self._actions(realm)]
+    async def list(self, acting: Acting) -> list[dict[str, Any]]:
+        return [render_action(each) for each in await self._actions(acting.realm)]
 
-    async def one(self, realm: Realm, alias: str) -> dict[str, Any]:
-        return render_action(_one(await self._actions(realm), alias, _NOT_FOUND))
+    async def get(self, acting: Acting, alias: str) -> dict[str, Any]:
+        return render_action(_one(await self._actions(acting.realm), alias, _NOT_FOUND))
 
-    async def unregistered(self, realm: Realm) -> list[dict[str, str]]:
+    async def unregistered(self, realm: Realm) -> Sequence[dict[str, str]]:
         known = {each.provider for each in await self._actions(realm)}
         return [
             {"providerId": provider, "name": name}
@@ -65,7 +65,7 @@ class RequiredActionAdministration:
             if provider not in known
         ]
 
-    async def registrators(self, realm: Realm) -> list[str]:
+    async def registrators(self, realm: Realm) -> Sequence[str]:
         """Return the enabled actions by which users register a credential."""
         actions = await self._actions(realm)
         return [each.alias for each in actions if each.enabled and each.provider in _REGISTRATORS]

@@ -5,6 +5,7 @@ scope-mappings, evaluate-scopes)
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 from gateway.admin.client_scope_evaluation import (
@@ -22,16 +23,25 @@ from gateway.admin.client_scopes import (
 from gateway.admin.clients import (
     ClientScopeAssignment,
     ClientUseCases,
-    MapperOwner,
     MapperOwnerKind,
     ProtocolMapperAdministration,
     ScopeMappingAdministration,
 )
+from gateway.admin.resources import Summaries
 from gateway.admin.users import VIEW_USERS
 from gateway.domain.client_scopes import RealmDefault
 from gateway.domain.ports.users import HolderKind, RoleHolder
-from gateway.http.admin.operations import BRIEF, REALM, Body, Media, Operation, Query, Resource
-from gateway.http.admin.requests import AdminRequest, created, document, done, entity
+from gateway.http.admin.operations import (
+    BRIEF,
+    REALM,
+    Body,
+    Media,
+    Operation,
+    Query,
+    Resource,
+    as_caller,
+)
+from gateway.http.admin.requests import AdminRequest, document, done
 from gateway.http.realm_endpoint import RealmContext
 
 _Generate = Callable[[Evaluated, ExampleOf], Awaitable[object]]
@@ -119,8 +129,8 @@ def client_scope_operations(
         *_scopes(scopes),
         *(row for kind in RealmDefault for row in _realm_list(scopes, kind)),
         *(row for kind in RealmDefault for row in _client_list(clients.scope_assignment, kind)),
-        *_mappers(mappers, MapperOwnerKind.CLIENT, "client_id", "client"),
-        *_mappers(mappers, MapperOwnerKind.CLIENT_SCOPE, "scope_id", "client scope"),
+        *_mappers(mappers[MapperOwnerKind.CLIENT], "client_id", "client"),
+        *_mappers(mappers[MapperOwnerKind.CLIENT_SCOPE], "scope_id", "client scope"),
         *_mappings(mappings, HolderKind.CLIENT, "clients/{client_id}", "client"),
         *_mappings(mappings, HolderKind.CLIENT_SCOPE, "client-scopes/{scope_id}", "client scope"),
         *evaluation_operations(evaluation, context),
@@ -129,42 +139,14 @@ def client_scope_operations(
 
 def _scopes(scopes: ClientScopeAdministration) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/client-scopes", "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
-    one = "/{scope_id}"
-    return (
-        rows.get(
-            "",
-            "List the client scopes",
-            lambda r: document(scopes.all(r.acting)),
-            allowed=LIST_CLIENTS,
-            returns=f"[{_SCOPE}]",
-        ),
-        rows.post(
-            "",
-            "Create a client scope",
-            lambda r: created(r, scopes.create(r.acting, r.body)),
-            body=Body(_SCOPE),
-        ),
-        rows.get(
-            one,
-            "Get a client scope",
-            lambda r: entity(scopes.one(r.realm, r.path["scope_id"])),
-            returns=_SCOPE,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            "Update a client scope, without its protocol mappers",
-            lambda r: done(scopes.update(r.acting, r.path["scope_id"], r.body)),
-            body=Body(_SCOPE),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete a client scope and remove it from all clients",
-            lambda r: done(scopes.remove(r.acting, r.path["scope_id"])),
-            versioned=True,
-        ),
+    summaries = Summaries(
+        list="List the client scopes",
+        create="Create a client scope",
+        get="Get a client scope",
+        replace="Update a client scope, without its protocol mappers",
+        delete="Delete a client scope and remove it from all clients",
     )
+    return tuple(rows.entities("/{scope_id}", _SCOPE, scopes, summaries, allowed=LIST_CLIENTS))
 
 
 def _realm_list(scopes: ClientScopeAdministration, kind: RealmDefault) -> tuple[Operation, ...]:
@@ -220,60 +202,32 @@ def _client_list(assignment: ClientScopeAssignment, kind: RealmDefault) -> tuple
 
 
 def _mappers(
-    mappers: ProtocolMapperAdministration, kind: MapperOwnerKind, placeholder: str, owner: str
+    mappers: ProtocolMapperAdministration, placeholder: str, owner: str
 ) -> tuple[Operation, ...]:
-    path = f"{REALM}/{kind}/{{{placeholder}}}/protocol-mappers"
+    path = f"{REALM}/{mappers.kind}/{{{placeholder}}}/protocol-mappers"
     rows = Resource(path, "Protocol Mappers", VIEW_CLIENTS, MANAGE_CLIENTS)
-    one = "/models/{mapper_id}"
-
-    def of(request: AdminRequest) -> MapperOwner:
-        return MapperOwner(kind, request.path[placeholder])
-
+    models = replace(rows, path=f"{path}/models")
+    summaries = Summaries(
+        list=f"List the protocol mappers of a {owner}",
+        create=f"Create a protocol mapper of a {owner}",
+        get=f"Get a protocol mapper of a {owner}",
+        replace=f"Update type and configuration of a protocol mapper of a {owner}",
+        delete=f"Delete a protocol mapper of a {owner}",
+    )
     return (
-        rows.get(
-            "/models",
-            f"List the protocol mappers of a {owner}",
-            lambda r: document(mappers.all(r.realm, of(r), None)),
-            returns=f"[{_MAPPER}]",
-        ),
-        rows.post(
-            "/models",
-            f"Create a protocol mapper of a {owner}",
-            lambda r: created(r, mappers.add(r.acting, of(r), r.body)),
-            body=Body(_MAPPER),
-        ),
+        *models.entities("/{mapper_id}", _MAPPER, mappers, summaries),
         rows.post(
             "/add-models",
             f"Create several protocol mappers of a {owner}, all or none",
-            lambda r: done(mappers.add_all(r.acting, of(r), r.body)),
+            as_caller(mappers.create_all),
             body=Body(_MAPPER, Media.LIST),
             status=204,
         ),
         rows.get(
             "/protocol/{protocol}",
             f"List the protocol mappers of a {owner} for a protocol",
-            lambda r: document(mappers.all(r.realm, of(r), r.path["protocol"])),
+            as_caller(mappers.list),
             returns=f"[{_MAPPER}]",
-        ),
-        rows.get(
-            one,
-            f"Get a protocol mapper of a {owner}",
-            lambda r: entity(mappers.one(r.realm, of(r), r.path["mapper_id"])),
-            returns=_MAPPER,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            f"Update type and configuration of a protocol mapper of a {owner}",
-            lambda r: done(mappers.update(r.acting, of(r), r.path["mapper_id"], r.body)),
-            body=Body(_MAPPER),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            f"Delete a protocol mapper of a {owner}",
-            lambda r: done(mappers.remove(r.acting, of(r), r.path["mapper_id"])),
-            versioned=True,
         ),
     )
 

@@ -15,14 +15,21 @@ from gateway.admin.flows import (
     RequiredActionAdministration,
 )
 from gateway.admin.realms import VIEW_REALM
+from gateway.admin.resources import Summaries
 from gateway.domain.refusals import NotFound
-from gateway.http.admin.operations import MANAGE_REALM, REALM, Body, Operation, Resource
+from gateway.http.admin.operations import (
+    MANAGE_REALM,
+    REALM,
+    Body,
+    Operation,
+    Resource,
+    as_caller,
+    for_realm,
+)
 from gateway.http.admin.requests import (
     AdminRequest,
     constant,
-    created,
     created_at_reply,
-    document,
     document_reply,
     done,
     entity,
@@ -38,6 +45,29 @@ _LIST_METHODS: Final = (*VIEW_REALM, *QUERY_CLIENTS)
 """A client names the method with which it authenticates."""
 _LIST_ACTIONS: Final = (*VIEW_REALM, AdminRole.QUERY_USERS, AdminRole.VIEW_USERS)
 """A user can be required to perform an action."""
+
+_FLOW_SUMMARIES: Final = Summaries(
+    list="List the authentication flows",
+    create="Create an authentication flow",
+    get="Get an authentication flow",
+    replace="Rename an authentication flow",
+    delete="Delete an authentication flow",
+)
+_EXECUTION_SUMMARIES: Final = Summaries(
+    create="Create an execution", get="Get an execution", delete="Delete an execution"
+)
+_CONFIGURATION_SUMMARIES: Final = Summaries(
+    create="Create an authenticator configuration that no execution has",
+    get="Get an authenticator configuration",
+    replace="Replace an authenticator configuration",
+    delete="Delete an authenticator configuration",
+)
+_ACTION_SUMMARIES: Final = Summaries(
+    list="List the required actions",
+    get="Get a required action",
+    replace="Update a required action",
+    delete="Delete a required action",
+)
 
 
 def flow_operations(flows: FlowUseCases) -> tuple[Operation, ...]:
@@ -61,39 +91,7 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
     flows, executions = use_cases.administration, use_cases.executions
     info = "AuthenticationExecutionInfoRepresentation"
     return (
-        rows.get(
-            "",
-            "List the authentication flows",
-            lambda r: document(flows.every(r.realm)),
-            allowed=_LIST_FLOWS,
-            returns=f"[{schema}]",
-        ),
-        rows.post(
-            "",
-            "Create an authentication flow",
-            lambda r: created(r, flows.create(r.acting, r.body)),
-            body=Body(schema),
-        ),
-        rows.get(
-            "/{id}",
-            "Get an authentication flow",
-            lambda r: entity(flows.one(r.realm, r.path["id"])),
-            returns=schema,
-            versioned=True,
-        ),
-        rows.put(
-            "/{id}",
-            "Rename an authentication flow",
-            lambda r: done(flows.replace(r.acting, r.path["id"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            "/{id}",
-            "Delete an authentication flow",
-            lambda r: done(flows.remove(r.acting, r.path["id"])),
-            versioned=True,
-        ),
+        *rows.entities("/{id}", schema, flows, _FLOW_SUMMARIES, allowed=_LIST_FLOWS),
         rows.post(
             "/{alias}/copy",
             "Copy an authentication flow and its subflows",
@@ -103,13 +101,13 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/{alias}/executions",
             "List the executions of a flow",
-            lambda r: document(flows.executions(r.realm, r.path["alias"])),
+            for_realm(flows.executions),
             returns=f"[{info}]",
         ),
         rows.put(
             "/{alias}/executions",
             "Update an execution of a flow",
-            lambda r: done(executions.replace(r.acting, r.path["alias"], r.body)),
+            as_caller(executions.replace),
             body=Body(info),
         ),
         rows.post(
@@ -138,25 +136,7 @@ async def _created_at(request: AdminRequest, kind: str, new_id: Awaitable[str]) 
 def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("executions"), "AuthenticationExecutionRepresentation"
     return (
-        rows.post(
-            "",
-            "Create an execution",
-            lambda r: created(r, executions.insert(r.acting, r.body)),
-            body=Body(schema),
-        ),
-        rows.get(
-            "/{id}",
-            "Get an execution",
-            lambda r: entity(executions.one(r.realm, r.path["id"])),
-            returns=schema,
-            versioned=True,
-        ),
-        rows.delete(
-            "/{id}",
-            "Delete an execution",
-            lambda r: done(executions.remove(r.acting, r.path["id"])),
-            versioned=True,
-        ),
+        *rows.entities("/{id}", schema, executions, _EXECUTION_SUMMARIES),
         rows.post(
             "/{id}/raise-priority",
             "Move an execution before the previous one",
@@ -173,40 +153,20 @@ def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
 
 
 def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
-    rows, schema = _resource(""), "AuthenticatorConfigRepresentation"
-    of_execution, every, one = "executions/{id}/config", "config", "config/{config}"
-    read = "Get an authenticator configuration"
-
-    def get(request: AdminRequest) -> Awaitable[Reply]:
-        return entity(configs.one(request.realm, request.path["config"]))
-
+    schema, path = "AuthenticatorConfigRepresentation", "executions/{id}/config"
     return (
-        rows.post(
-            of_execution,
+        *_resource("config").entities("/{config}", schema, configs, _CONFIGURATION_SUMMARIES),
+        _resource(path).post(
+            "",
             "Create the authenticator configuration of an execution",
-            lambda r: created(r, configs.configure(r.acting, r.path["id"], r.body)),
+            as_caller(configs.configure),
             body=Body(schema),
         ),
-        rows.post(
-            every,
-            "Create an authenticator configuration that no execution has",
-            lambda r: created(r, configs.create(r.acting, r.body)),
-            body=Body(schema),
-        ),
-        rows.get(f"{of_execution}/{{config}}", read, get, returns=schema),
-        rows.get(one, read, get, returns=schema, versioned=True),
-        rows.put(
-            one,
-            "Replace an authenticator configuration",
-            lambda r: done(configs.replace(r.acting, r.path["config"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete an authenticator configuration",
-            lambda r: done(configs.remove(r.acting, r.path["config"])),
-            versioned=True,
+        _resource(path).get(
+            "/{config}",
+            _CONFIGURATION_SUMMARIES.get,
+            lambda r: entity(configs.get(r.acting, r.path["config"])),
+            returns=schema,
         ),
     )
 
@@ -261,37 +221,11 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
         return done(actions.configure(request.acting, request.path["alias"], request.body))
 
     return (
-        rows.get(
-            "",
-            "List the required actions",
-            lambda r: document(actions.every(r.realm)),
-            allowed=_LIST_ACTIONS,
-            returns=f"[{schema}]",
-        ),
-        rows.get(
-            one,
-            "Get a required action",
-            lambda r: entity(actions.one(r.realm, r.path["alias"])),
-            returns=schema,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            "Update a required action",
-            lambda r: done(actions.replace(r.acting, r.path["alias"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete a required action",
-            lambda r: done(actions.remove(r.acting, r.path["alias"])),
-            versioned=True,
-        ),
+        *rows.entities(one, schema, actions, _ACTION_SUMMARIES, allowed=_LIST_ACTIONS),
         rows.get(
             f"{one}/config",
             "Get the configuration of a required action",
-            lambda r: document(actions.config(r.realm, r.path["alias"])),
+            for_realm(actions.config),
             returns=config,
         ),
         rows.put(
@@ -328,13 +262,13 @@ def _registration(actions: RequiredActionAdministration) -> tuple[Operation, ...
         rows.get(
             "unregistered-required-actions",
             "List the required actions that the realm does not have",
-            lambda r: document(actions.unregistered(r.realm)),
+            for_realm(actions.unregistered),
             returns="[object]",
         ),
         rows.post(
             "register-required-action",
             "Register a required action that the realm does not have",
-            lambda r: done(actions.register(r.acting, r.body)),
+            as_caller(actions.register),
             body=Body(),
             status=204,
         ),

@@ -19,6 +19,8 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
+    as_caller,
+    for_realm,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
@@ -93,17 +95,10 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
             versioned=True,
         ),
         rows.put(
-            "",
-            "Update a group",
-            lambda r: done(administration.update(r.acting, r.path["group_id"], r.body)),
-            body=Body(_ONE),
-            versioned=True,
+            "", "Update a group", as_caller(administration.update), body=Body(_ONE), versioned=True
         ),
         rows.delete(
-            "",
-            "Delete a group and its subgroups",
-            lambda r: done(administration.remove(r.acting, r.path["group_id"])),
-            versioned=True,
+            "", "Delete a group and its subgroups", as_caller(administration.remove), versioned=True
         ),
         rows.get(
             "/children",
@@ -141,10 +136,7 @@ def _default_groups(groups: GroupUseCases) -> tuple[Operation, ...]:
     defaults = groups.default_groups
     return (
         rows.get(
-            "",
-            "List the default groups of the realm",
-            lambda r: document(defaults.list(r.realm)),
-            returns=_MANY,
+            "", "List the default groups of the realm", for_realm(defaults.list), returns=_MANY
         ),
         rows.put(
             "/{group_id}",

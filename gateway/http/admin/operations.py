@@ -9,7 +9,8 @@ Keycloak: 7, 9, 0.2 (answers to malformed JSON); Spec: RFC 8259
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from http import HTTPStatus
@@ -18,10 +19,11 @@ from typing import Any, Final, TypedDict, Unpack
 from starlette.types import Receive
 
 from gateway.admin.access import AdminRole, proven_by_operation
+from gateway.admin.resources import Summaries
 from gateway.domain.errors import InvalidInput
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT
 from gateway.domain.refusals import InvalidRequest, MalformedBody
-from gateway.http.admin.requests import AdminRequest
+from gateway.http.admin.requests import AdminRequest, created, document, done, entity
 from gateway.http.edge import EdgeHeaders
 from gateway.http.forms import FormRefused, parse_multipart, read_body
 from gateway.http.replies import Reply
@@ -147,6 +149,52 @@ class Operation:
         return proven_by_operation(self.method, self.path)
 
 
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class UseCaseHandler:
+    """Calls a use case with the caller or the realm, the rest of the URL in order, and the body.
+
+    Its row decides how the result is answered: as JSON, with an ETag where the row is versioned;
+    as the location of what was created; or as 204.
+    """
+
+    use_case: Callable[..., Awaitable[Any]]
+    of_realm: bool
+    names: tuple[str, ...] = ()
+    """The placeholders of the URL below the realm."""
+    takes_body: bool = False
+    replies: Callable[[AdminRequest, Awaitable[Any]], Awaitable[Reply]] = created
+
+    def __call__(self, request: AdminRequest) -> Awaitable[Reply]:
+        given = map(request.path.__getitem__, self.names)
+        body = (request.body,) if self.takes_body else ()
+        subject = request.realm if self.of_realm else request.acting
+        return self.replies(request, self.use_case(subject, *given, *body))
+
+    def for_row(self, row: Operation) -> "UseCaseHandler":
+        """Return the handler of the row."""
+        names = tuple(name for name in _PLACEHOLDER.findall(row.path) if name != "realm")
+        replies = self.replies
+        if row.returns:
+            reply = entity if row.versioned and row.method == "GET" else document
+            replies = lambda _, result: reply(result)  # noqa: E731
+        elif row.success != HTTPStatus.CREATED:
+            replies = lambda _, result: done(result)  # noqa: E731
+        return replace(self, names=names, takes_body=row.body is not None, replies=replies)
+
+
+def as_caller(use_case: Callable[..., Awaitable[Any]]) -> UseCaseHandler:
+    """Return the handler of a use case whose first parameter is the caller."""
+    return UseCaseHandler(use_case, of_realm=False)
+
+
+def for_realm(use_case: Callable[..., Awaitable[Any]]) -> UseCaseHandler:
+    """Return the handler of a use case whose first parameter is the realm."""
+    return UseCaseHandler(use_case, of_realm=True)
+
+
 class Options(TypedDict, total=False):
     """Fields of an operation that most rows leave out."""
 
@@ -197,13 +245,38 @@ class Resource:
     ) -> Operation:
         return self._row("DELETE", path, summary, handler, options)
 
+    def entities(
+        self, one: str, schema: str, use_cases: Any, texts: Summaries, **of_list: Unpack[Options]
+    ) -> Iterator[Operation]:
+        """Yield the rows that have a summary, of use cases with the same names.
+
+        Those of the URL `one` have entity tags; `of_list` are options of the list.
+        """
+        body = Body(schema)
+        if texts.list:
+            options: Options = {"returns": f"[{schema}]", **of_list}
+            yield self.get("", texts.list, as_caller(use_cases.list), **options)
+        if texts.create:
+            yield self.post("", texts.create, as_caller(use_cases.create), body=body)
+        if texts.get:
+            call = as_caller(use_cases.get)
+            yield self.get(one, texts.get, call, returns=schema, versioned=True)
+        if texts.replace:
+            call = as_caller(use_cases.replace)
+            yield self.put(one, texts.replace, call, body=body, versioned=True)
+        if texts.delete:
+            yield self.delete(one, texts.delete, as_caller(use_cases.remove), versioned=True)
+
     def _row(
         self, method: str, path: str, summary: str, handler: AdminHandler, options: Options
     ) -> Operation:
         allowed = self.view if method == "GET" else self.manage
         url = f"{self.path}{path}"
         row = Operation(method, url, summary, handler, self.tag, allowed, state=self.state)
-        return replace(row, **options)
+        row = replace(row, **options)
+        if isinstance(handler, UseCaseHandler):
+            return replace(row, handler=handler.for_row(row))
+        return row
 
 
 _JSON: Final = b"application/json"
