@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole
-from gateway.admin.changes import Change, Changes
+from gateway.admin.access import Acting, AdminRole, existing
+from gateway.admin.changes import Administration, Change
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import InvalidRequest, NotFound, duplicate_resource
+from gateway.domain.refusals import InvalidRequest, duplicate_resource
 from gateway.representations.client_scopes import (
     SCOPE_PROTOCOLS,
     changes_reach_of_clients,
@@ -42,12 +42,8 @@ _LISTS: Final = {
 }
 
 
-class ClientScopeAdministration:
+class ClientScopeAdministration(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def list(self, acting: Acting) -> list[dict[str, Any]]:
         """Return the scopes by name; none to a caller who may only query."""
@@ -138,10 +134,7 @@ async def get_client_scope(
     stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
 ) -> ClientScope:
     """Return the scope with that id; raises NotFound with the text `missing`."""
-    scope = await stores.client_scopes.find(realm.id, scope_id)
-    if scope is None:
-        raise NotFound(missing)
-    return scope
+    return existing(await stores.client_scopes.find(realm.id, scope_id), missing)
 
 
 def _validate(document: Mapping[str, Any]) -> None:

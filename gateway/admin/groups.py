@@ -23,7 +23,7 @@ from gateway.admin.access import (
     require_may_join,
     require_one_answer,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.users import shown_users
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
@@ -487,12 +487,8 @@ def _require_room(levels: int) -> None:
         raise InvalidRequest(f"At most {DEEPEST} groups may stand one below the other")
 
 
-class DefaultGroups:
+class DefaultGroups(Administration):
     """The use cases. All raise StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
         async with self._database.read() as stores:

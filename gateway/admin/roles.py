@@ -20,7 +20,7 @@ from gateway.admin.access import (
     require_may_grant,
     roles_out_of_reach,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.groups import VIEW_GROUPS, GroupShape, get_group, shown_groups
 from gateway.admin.users import VIEW_USERS, invalidate_user, shown_users
 from gateway.domain.events import OperationType, ResourceType
@@ -139,12 +139,8 @@ class RoleAddress:
         return f"{roles_path(self.client)}/{self.name}"
 
 
-class RoleAdministration:
+class RoleAdministration(Administration):
     """The use cases. All raise NotFound, StoreUnavailable, and Forbidden."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def page(self, realm: Realm, query: RoleQuery, *, brief: bool) -> list[dict[str, Any]]:
         """Return the roles of the realm, or of the client that `query.container` names."""
@@ -152,7 +148,7 @@ class RoleAdministration:
             await require_client(stores, realm, query.container or None)
             return await RoleListing(stores, realm).documents(query, brief=brief)
 
-    async def one(self, acting: Acting, address: RoleAddress) -> dict[str, Any]:
+    async def get(self, acting: Acting, address: RoleAddress) -> dict[str, Any]:
         async with self._database.read() as stores:
             role = await viewed(stores, acting, address)
             return role_answer(role, brief=False)
@@ -182,7 +178,7 @@ class RoleAdministration:
             change.record(OperationType.CREATE, _role_type(role), path, {"id": role.id, **document})
         return role.name
 
-    async def update(
+    async def replace(
         self, acting: Acting, address: RoleAddress, document: Mapping[str, Any]
     ) -> None:
         """Replace name and description, and the attributes if they are given.
@@ -323,12 +319,8 @@ class MappedRoles:
         return f"{owner}/{self.holder.id}/role-mappings/{container}"
 
 
-class RoleMapping:
+class RoleMapping(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def everything(self, acting: Acting, holder: RoleHolder) -> dict[str, Any]:
         """Return the roles granted to the holder directly, of those that the caller may view."""

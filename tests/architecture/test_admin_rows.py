@@ -24,9 +24,12 @@ def mistakes(row: Operation) -> list[str]:
     expected = signature(handler.use_case)
     first = "realm" if handler.of_realm else "acting"
     found = [] if next(iter(expected.parameters), "") == first else [f"{row.summary}: {first}"]
+    given = handler.names if handler.address is None else ("address",)
+    if row.success not in ({200} if row.returns else {201, 204}):
+        found.append(f"{row.summary}: answers {row.success}")
     body = ["body"] if row.body is not None else []
     try:
-        expected.bind(first, *handler.names, *body)
+        expected.bind(first, *given, *body)
     except TypeError as error:
         found.append(f"{row.summary}: {error}")
     return found
@@ -39,6 +42,14 @@ def test_a_row_calls_its_use_case_with_what_it_takes() -> None:
 
 async def _rename(acting: object, key: str, document: object) -> None:
     del acting, key, document
+
+
+def test_a_row_whose_reply_has_another_status_is_found() -> None:
+    rows = Resource("/admin/realms/{realm}/things/{key}", "Things", (), ())
+    call = as_caller(_rename)
+    assert mistakes(rows.put("", "Rename a thing", call, body=Body())) == []
+    assert mistakes(rows.post("", "Rename a thing", call, body=Body(), returns="Thing")) != []
+    assert mistakes(rows.put("", "Rename a thing", call, body=Body(), status=200)) != []
 
 
 @pytest.mark.parametrize("path", ["", "/{a}/{b}"])

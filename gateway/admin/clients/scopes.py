@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, is_above, require_may_put_in_scope
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.client_reach import lower_reach, lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scope_evaluation import OF_THE_REALM, in_scope
 from gateway.admin.client_scopes import get_client_scope, with_scope_renamed
@@ -20,7 +20,7 @@ from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
@@ -35,12 +35,8 @@ _LISTS: Final = {
 _NO_SUCH_SCOPE: Final = "Client scope not found"
 
 
-class ClientScopeAssignment:
+class ClientScopeAssignment(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
@@ -107,15 +103,11 @@ def _record_assignment(change: Change, operation: OperationType, path: str, clie
 _NO_ROLE: Final = "Role not found"
 
 
-class ScopeMappingAdministration:
+class ScopeMappingAdministration(Administration):
     """The use cases. All raise NotFound and StoreUnavailable.
 
     `container` is the internal id of the client whose roles are meant, or `OF_THE_REALM`.
     """
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def all(self, realm: Realm, owner: RoleHolder) -> dict[str, Any]:
         async with self._database.read() as stores:

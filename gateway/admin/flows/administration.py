@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind
-from gateway.domain.ports.storage import Database
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
@@ -24,15 +23,11 @@ _FLOW_OF_SAML: Final = "saml ecp"
 _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
 
-class FlowAdministration:
+class FlowAdministration(Administration):
     """The use cases. All raise NotFound.
 
     Changes also raise InvalidRequest, AlreadyExists or PreconditionFailed.
     """
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def _open(self, realm: Realm) -> FlowUnitOfWork:
         async with self._database.read() as stores:

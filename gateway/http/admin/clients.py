@@ -87,13 +87,13 @@ def certificate_operations(
         rows.get(
             "",
             "Get the public key of a client",
-            lambda r: document(certificates.read(r.realm, *_of(r))),
+            for_realm(certificates.read),
             returns=_KEY,
         ),
         rows.post(
             "/generate",
             "Generate a key for a client; the private key is returned once",
-            lambda r: document(certificates.generate(r.acting, *_of(r))),
+            as_caller(certificates.generate),
             returns=_KEY,
             status=200,
             refuses=(501,),

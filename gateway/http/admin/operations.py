@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, TypedDict, Unpack
 
@@ -150,6 +151,7 @@ class Operation:
 
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)")
+Address = Callable[[AdminRequest], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,32 +164,36 @@ class UseCaseHandler:
 
     use_case: Callable[..., Awaitable[Any]]
     of_realm: bool
+    address: Address | None = None
+    """Returns the object that the URL names, where it is not the text of each placeholder."""
     names: tuple[str, ...] = ()
     """The placeholders of the URL below the realm."""
     takes_body: bool = False
-    replies: Callable[[AdminRequest, Awaitable[Any]], Awaitable[Reply]] = created
+    reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None
+    """Of the result; None: the location of what was created, whose name it is."""
 
     def __call__(self, request: AdminRequest) -> Awaitable[Reply]:
-        given = map(request.path.__getitem__, self.names)
+        address, path = self.address, request.path
+        given = map(path.__getitem__, self.names) if address is None else (address(request),)
         body = (request.body,) if self.takes_body else ()
         subject = request.realm if self.of_realm else request.acting
-        return self.replies(request, self.use_case(subject, *given, *body))
+        result = self.use_case(subject, *given, *body)
+        return created(request, result) if self.reply is None else self.reply(result)
 
     def for_row(self, row: Operation) -> "UseCaseHandler":
         """Return the handler of the row."""
         names = tuple(name for name in _PLACEHOLDER.findall(row.path) if name != "realm")
-        replies = self.replies
-        if row.returns:
-            reply = entity if row.versioned and row.method == "GET" else document
-            replies = lambda _, result: reply(result)  # noqa: E731
-        elif row.success != HTTPStatus.CREATED:
-            replies = lambda _, result: done(result)  # noqa: E731
-        return replace(self, names=names, takes_body=row.body is not None, replies=replies)
+        shown = entity if row.versioned and row.method == "GET" else document
+        changed = None if row.success == HTTPStatus.CREATED else done
+        reply = shown if row.returns else changed
+        return replace(self, names=names, takes_body=row.body is not None, reply=reply)
 
 
-def as_caller(use_case: Callable[..., Awaitable[Any]]) -> UseCaseHandler:
+def as_caller(
+    use_case: Callable[..., Awaitable[Any]], address: Address | None = None
+) -> UseCaseHandler:
     """Return the handler of a use case whose first parameter is the caller."""
-    return UseCaseHandler(use_case, of_realm=False)
+    return UseCaseHandler(use_case, of_realm=False, address=address)
 
 
 def for_realm(use_case: Callable[..., Awaitable[Any]]) -> UseCaseHandler:
@@ -246,26 +252,32 @@ class Resource:
         return self._row("DELETE", path, summary, handler, options)
 
     def entities(
-        self, one: str, schema: str, use_cases: Any, texts: Summaries, **of_list: Unpack[Options]
+        self,
+        one: str,
+        schema: str,
+        use_cases: Any,
+        texts: Summaries,
+        address: Address | None = None,
+        **of_list: Unpack[Options],
     ) -> Iterator[Operation]:
         """Yield the rows that have a summary, of use cases with the same names.
 
         Those of the URL `one` have entity tags; `of_list` are options of the list.
         """
-        body = Body(schema)
+        body, of_one = Body(schema), partial(as_caller, address=address)
         if texts.list:
             options: Options = {"returns": f"[{schema}]", **of_list}
             yield self.get("", texts.list, as_caller(use_cases.list), **options)
         if texts.create:
             yield self.post("", texts.create, as_caller(use_cases.create), body=body)
         if texts.get:
-            call = as_caller(use_cases.get)
+            call = of_one(use_cases.get)
             yield self.get(one, texts.get, call, returns=schema, versioned=True)
         if texts.replace:
-            call = as_caller(use_cases.replace)
+            call = of_one(use_cases.replace)
             yield self.put(one, texts.replace, call, body=body, versioned=True)
         if texts.delete:
-            yield self.delete(one, texts.delete, as_caller(use_cases.remove), versioned=True)
+            yield self.delete(one, texts.delete, of_one(use_cases.remove), versioned=True)
 
     def _row(
         self, method: str, path: str, summary: str, handler: AdminHandler, options: Options

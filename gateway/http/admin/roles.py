@@ -7,6 +7,7 @@ from typing import Final
 
 from gateway.admin.access import AdminRole, ListingPage
 from gateway.admin.groups import QUERY_GROUPS
+from gateway.admin.resources import Summaries
 from gateway.admin.roles import (
     MANAGE_CLIENT_ROLES,
     MANAGE_REALM_ROLES,
@@ -29,13 +30,15 @@ from gateway.http.admin.operations import (
     Media,
     Operation,
     Resource,
+    as_caller,
 )
-from gateway.http.admin.requests import AdminRequest, created, document, done, entity
+from gateway.http.admin.requests import AdminRequest, created, document, done
 from gateway.http.replies import Reply
 
 _ONE: Final = "RoleRepresentation"
 _MANY: Final = "[RoleRepresentation]"
 _ROLES: Final = Body(_ONE, Media.LIST)
+_SUMMARIES: Final = Summaries(get="Get a role", replace="Update a role", delete="Delete a role")
 _SOME_OR_ALL: Final = Body(_ONE, Media.LIST, required=False)
 
 
@@ -107,26 +110,7 @@ def _container(
 def _role(roles: RoleUseCases, rows: Resource, one: str) -> tuple[Operation, ...]:
     administration, parts = roles.administration, f"{one}/composites"
     return (
-        rows.get(
-            one,
-            "Get a role",
-            lambda r: entity(administration.one(r.acting, _address(r))),
-            returns=_ONE,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            "Update a role",
-            lambda r: done(administration.update(r.acting, _address(r), r.body)),
-            body=Body(_ONE),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete a role",
-            lambda r: done(administration.remove(r.acting, _address(r))),
-            versioned=True,
-        ),
+        *rows.entities(one, _ONE, administration, _SUMMARIES, _address),
         rows.get(
             parts,
             "List the roles that a composite role contains",
@@ -207,7 +191,7 @@ def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ..
         rows.get(
             "",
             f"List the roles assigned to {whom} that the caller may view",
-            lambda r: document(mapping.everything(r.acting, _holder_of(r))),
+            as_caller(mapping.everything, _holder_of),
             returns="MappingsRepresentation",
         ),
         *_mappings(mapping, rows, "/realm", "realm roles", whom, ()),
@@ -250,14 +234,14 @@ def _mappings(  # noqa: PLR0917
         rows.post(
             path,
             f"Assign {kind} to {whom}",
-            lambda r: done(mapping.give(r.acting, _mapped(r), r.body)),
+            as_caller(mapping.give, _mapped),
             body=_ROLES,
             status=204,
         ),
         rows.delete(
             path,
             f"Remove {kind} from {whom}; without a body, all of them",
-            lambda r: done(mapping.take(r.acting, _mapped(r), r.body)),
+            as_caller(mapping.take, _mapped),
             body=_SOME_OR_ALL,
         ),
     )
