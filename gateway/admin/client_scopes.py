@@ -61,7 +61,7 @@ class ClientScopeAdministration(Administration):
         _validate({"protocol": None, "name": None, **document})
         async with self._changes.begin(acting, alone=True) as change:
             scope = parse_client_scope(document, change.realm.id)
-            await change.stores.client_scopes.add(scope)
+            await change.stores.client_scopes.add(change.realm.id, scope)
             await lower_reach_of_scope(change, scope.name)
             _note(change, OperationType.CREATE, _path(scope), document)
         return scope.id
@@ -85,7 +85,7 @@ class ClientScopeAdministration(Administration):
             if changes_reach_of_clients(before, scope):
                 await lower_reach_of_scope(change, before.name, scope.name)
             if scope != before:
-                await change.stores.client_scopes.replace(scope)
+                await change.stores.client_scopes.put(change.realm.id, scope)
             if scope.name != before.name:
                 await _rename_in_clients(change, before, scope.name)
             _note(change, OperationType.UPDATE, _path(scope), document)
@@ -113,7 +113,9 @@ class ClientScopeAdministration(Administration):
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 raise duplicate_resource()
-            await change.stores.client_scopes.replace(replace(scope, realm_default=listed))
+            await change.stores.client_scopes.put(
+                change.realm.id, replace(scope, realm_default=listed)
+            )
             _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
 
     async def take_from_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
@@ -121,7 +123,9 @@ class ClientScopeAdministration(Administration):
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
-                await change.stores.client_scopes.replace(replace(scope, realm_default=None))
+                await change.stores.client_scopes.put(
+                    change.realm.id, replace(scope, realm_default=None)
+                )
             _note(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
 
 

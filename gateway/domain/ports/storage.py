@@ -125,26 +125,11 @@ class ClientRepository(Protocol):
         """Accept no registration access token of the client but this one."""
 
 
-class ClientScopeRepository(Protocol):
-    """Client scopes of a realm."""
-
-    async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
-        """Return the realm's client scopes by name."""
-
-    async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the scope with that id."""
+class ClientScopeRepository(ResourceRepository[ClientScope], Protocol):
+    """Client scopes by name; those of one realm have different names."""
 
     async def get_for_update(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the same, locked until the transaction ends."""
-
-    async def add(self, scope: ClientScope) -> None:
-        """Store a new scope; raises AlreadyExists."""
-
-    async def replace(self, scope: ClientScope) -> None:
-        """Overwrite the scope with the same id; raises AlreadyExists when its name is taken."""
-
-    async def remove(self, realm_id: str, scope_id: str) -> bool:
-        """Remove the scope; return whether it existed."""
+        """Return the scope with that id, locked until the transaction ends."""
 
 
 class DeniedCertificateRepository(ResourceRepository[DeniedCertificate], Protocol):
