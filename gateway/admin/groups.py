@@ -255,10 +255,10 @@ class GroupListing:
         async with self._database.read() as stores:
             return await stores.group_catalogue.count(realm.id, query)
 
-    async def one(self, realm: Realm, rights: Rights, group_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, group_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            group = await get_group(stores, realm, group_id)
-            return await group_document(stores, realm, rights, group)
+            group = await get_group(stores, acting.realm, group_id)
+            return await group_document(stores, acting.realm, acting.rights, group)
 
     async def at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
         """Return the group at a path; raises NotFound."""

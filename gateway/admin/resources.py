@@ -29,9 +29,9 @@ from gateway.representations.refusals import join, raise_all
 class Summaries:
     """The imperative summaries of operations; one without a summary is not offered."""
 
-    list: str = ""
-    create: str = ""
-    get: str = ""
+    list: str
+    create: str
+    get: str
     replace: str = ""
     delete: str = ""
 

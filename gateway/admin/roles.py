@@ -304,6 +304,15 @@ def _is_default(realm: Realm, role: Role) -> bool:
 _FIRST_PAGE: Final = ListingPage()
 
 
+_OWNERS: Final = {
+    HolderKind.USER: ("users", "role-mappings"),
+    HolderKind.GROUP: ("groups", "role-mappings"),
+    HolderKind.CLIENT: ("clients", "scope-mappings"),
+    HolderKind.CLIENT_SCOPE: ("client-scopes", "scope-mappings"),
+}
+"""How URLs name the holders of roles, and their roles."""
+
+
 @dataclass(frozen=True, slots=True)
 class MappedRoles:
     """Roles of the realm, or of the client with internal id `client`, as one holder has them."""
@@ -312,11 +321,16 @@ class MappedRoles:
     client: str | None = None
 
     @property
+    def container(self) -> str:
+        """The client, or "" for the realm, as queries name it."""
+        return self.client or ""
+
+    @property
     def path(self) -> str:
         """The path below the realm, for events."""
-        owner = "users" if self.holder.kind is HolderKind.USER else "groups"
+        owners, mappings = _OWNERS[self.holder.kind]
         container = "realm" if self.client is None else f"clients/{self.client}"
-        return f"{owner}/{self.holder.id}/role-mappings/{container}"
+        return f"{owners}/{self.holder.id}/{mappings}/{container}"
 
 
 class RoleMapping(Administration):
@@ -340,7 +354,7 @@ class RoleMapping(Administration):
             await _require_both(stores, acting.realm, mapping)
             if share is Share.MISSING and not acting.rights.has(AdminRole.MANAGE_USERS):
                 return []
-            query = RoleQuery(mapping.holder, share, container=mapping.client or "")
+            query = RoleQuery(mapping.holder, share, container=mapping.container)
             found = await stores.role_catalogue.list(acting.realm.id, query)
             hidden = await roles_out_of_reach(acting, stores) if share is Share.MISSING else ()
             return [role_answer(role, brief=brief) for role in found if role.role.id not in hidden]
@@ -351,7 +365,7 @@ class RoleMapping(Administration):
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             listing = RoleListing(change.stores, change.realm)
-            named = await listing.named(references, mapping.client or "")
+            named = await listing.named(references, mapping.container)
             roles = [listed.role for listed in named]
             await _store(change, OperationType.CREATE, mapping, roles, list(document))
 
@@ -363,10 +377,10 @@ class RoleMapping(Administration):
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             named = await RoleListing(change.stores, change.realm).named(
-                references, mapping.client or ""
+                references, mapping.container
             )
             if document is None:
-                query = RoleQuery(mapping.holder, container=mapping.client or "")
+                query = RoleQuery(mapping.holder, container=mapping.container)
                 named = await change.stores.role_catalogue.list(change.realm.id, query)
             sent = [role_answer(role) for role in named] if document is None else list(document)
             roles = [listed.role for listed in named]

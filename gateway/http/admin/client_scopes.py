@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 from gateway.admin.client_scope_evaluation import (
-    OF_THE_REALM,
     Evaluated,
     ExampleOf,
     ScopeEvaluation,
@@ -25,14 +24,10 @@ from gateway.admin.clients import (
     ClientUseCases,
     MapperOwnerKind,
     ProtocolMapperAdministration,
-    ScopeMappingAdministration,
 )
-from gateway.admin.resources import Summaries
 from gateway.admin.users import VIEW_USERS
 from gateway.domain.client_scopes import RealmDefault
-from gateway.domain.ports.users import HolderKind, RoleHolder
 from gateway.http.admin.operations import (
-    BRIEF,
     REALM,
     Body,
     Media,
@@ -42,6 +37,7 @@ from gateway.http.admin.operations import (
     as_caller,
 )
 from gateway.http.admin.requests import AdminRequest, document, done
+from gateway.http.admin.roles import scope_mapping_operations
 from gateway.http.realm_endpoint import RealmContext
 
 _Generate = Callable[[Evaluated, ExampleOf], Awaitable[object]]
@@ -131,22 +127,26 @@ def client_scope_operations(
         *(row for kind in RealmDefault for row in _client_list(clients.scope_assignment, kind)),
         *_mappers(mappers[MapperOwnerKind.CLIENT], "client_id", "client"),
         *_mappers(mappers[MapperOwnerKind.CLIENT_SCOPE], "scope_id", "client scope"),
-        *_mappings(mappings, HolderKind.CLIENT, "clients/{client_id}", "client"),
-        *_mappings(mappings, HolderKind.CLIENT_SCOPE, "client-scopes/{scope_id}", "client scope"),
+        *scope_mapping_operations(mappings, "clients/{client_id}", "a client"),
+        *scope_mapping_operations(mappings, "client-scopes/{scope_id}", "a client scope"),
         *evaluation_operations(evaluation, context),
     )
 
 
 def _scopes(scopes: ClientScopeAdministration) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/client-scopes", "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
-    summaries = Summaries(
-        list="List the client scopes",
-        create="Create a client scope",
-        get="Get a client scope",
-        replace="Update a client scope, without its protocol mappers",
-        delete="Delete a client scope and remove it from all clients",
+    return tuple(
+        rows.entities(
+            "/{scope_id}",
+            _SCOPE,
+            lists=("List the client scopes", scopes.list),
+            creates=("Create a client scope", scopes.create),
+            gets=("Get a client scope", scopes.get),
+            replaces=("Update a client scope, without its protocol mappers", scopes.replace),
+            deletes=("Delete a client scope and remove it from all clients", scopes.remove),
+            list_roles=LIST_CLIENTS,
+        )
     )
-    return tuple(rows.entities("/{scope_id}", _SCOPE, scopes, summaries, allowed=LIST_CLIENTS))
 
 
 def _realm_list(scopes: ClientScopeAdministration, kind: RealmDefault) -> tuple[Operation, ...]:
@@ -207,15 +207,17 @@ def _mappers(
     path = f"{REALM}/{mappers.kind}/{{{placeholder}}}/protocol-mappers"
     rows = Resource(path, "Protocol Mappers", VIEW_CLIENTS, MANAGE_CLIENTS)
     models = replace(rows, path=f"{path}/models")
-    summaries = Summaries(
-        list=f"List the protocol mappers of a {owner}",
-        create=f"Create a protocol mapper of a {owner}",
-        get=f"Get a protocol mapper of a {owner}",
-        replace=f"Update type and configuration of a protocol mapper of a {owner}",
-        delete=f"Delete a protocol mapper of a {owner}",
-    )
+    update = f"Update type and configuration of a protocol mapper of a {owner}"
     return (
-        *models.entities("/{mapper_id}", _MAPPER, mappers, summaries),
+        *models.entities(
+            "/{mapper_id}",
+            _MAPPER,
+            lists=(f"List the protocol mappers of a {owner}", mappers.list),
+            creates=(f"Create a protocol mapper of a {owner}", mappers.create),
+            gets=(f"Get a protocol mapper of a {owner}", mappers.get),
+            replaces=(update, mappers.replace),
+            deletes=(f"Delete a protocol mapper of a {owner}", mappers.remove),
+        ),
         rows.post(
             "/add-models",
             f"Create several protocol mappers of a {owner}, all or none",
@@ -230,68 +232,3 @@ def _mappers(
             returns=f"[{_MAPPER}]",
         ),
     )
-
-
-def _mappings(
-    mappings: ScopeMappingAdministration, holding: HolderKind, owner: str, name: str
-) -> tuple[Operation, ...]:
-    path = f"{REALM}/{owner}/scope-mappings"
-    rows = Resource(path, "Scope Mappings", VIEW_CLIENTS, MANAGE_CLIENTS)
-    placeholder = owner.partition("{")[2].rstrip("}")
-
-    def holder(request: AdminRequest) -> RoleHolder:
-        return RoleHolder(holding, request.path[placeholder])
-
-    def of(request: AdminRequest) -> tuple[RoleHolder, str]:
-        return holder(request), request.path.get("container", OF_THE_REALM)
-
-    def container(path: str, roles: str) -> tuple[Operation, ...]:
-        return (
-            rows.get(
-                path,
-                f"List the {roles} in the scope of a {name}",
-                lambda r: document(mappings.direct(r.realm, *of(r))),
-                returns=f"[{_ROLE}]",
-            ),
-            rows.get(
-                f"{path}/available",
-                f"List the {roles} that can be added to the scope of a {name}",
-                lambda r: document(mappings.available(r.acting, *of(r))),
-                returns=f"[{_ROLE}]",
-            ),
-            rows.get(
-                f"{path}/composite",
-                f"List the effective {roles} in the scope of a {name}",
-                lambda r: document(mappings.effective(r.realm, *of(r), brief=_is_brief(r))),
-                returns=f"[{_ROLE}]",
-                query=(BRIEF,),
-            ),
-            rows.post(
-                path,
-                f"Add {roles} to the scope of a {name}",
-                lambda r: done(mappings.put(r.acting, *of(r), r.body)),
-                body=Body(_ROLE, Media.LIST),
-                status=204,
-            ),
-            rows.delete(
-                path,
-                f"Remove {roles} from the scope of a {name}; without a body, all of them",
-                lambda r: done(mappings.take(r.acting, *of(r), r.body)),
-                body=Body(_ROLE, Media.LIST, required=False),
-            ),
-        )
-
-    return (
-        rows.get(
-            "",
-            f"List the roles in the scope of a {name}",
-            lambda r: document(mappings.all(r.realm, holder(r))),
-            returns="MappingsRepresentation",
-        ),
-        *container("/realm", "realm roles"),
-        *container("/clients/{container}", "client roles"),
-    )
-
-
-def _is_brief(request: AdminRequest) -> bool:
-    return request.flag("briefRepresentation", default=True)

@@ -178,7 +178,8 @@ def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tupl
 def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/clients", "Clients", QUERY_CLIENTS, MANAGE_CLIENTS)
     listing, administration = clients.listing, clients.administration
-    one, schema = "/{client_id}", "ClientRepresentation"
+    update = "Update a client; fields that are not sent keep their values"
+    schema = "ClientRepresentation"
     filters = (Query("clientId"), Query("search", "boolean"), Query("q"))
     return (
         rows.get(
@@ -194,15 +195,13 @@ def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
             lambda r: _create_client(clients, r),
             body=Body(schema),
         ),
-        rows.get(one, "Get a client", as_caller(listing.one), returns=schema, versioned=True),
-        rows.put(
-            one,
-            "Update a client; fields that are not sent keep their values",
-            as_caller(administration.change),
-            body=Body(schema),
-            versioned=True,
+        *rows.entities(
+            "/{client_id}",
+            schema,
+            gets=("Get a client", listing.one),
+            replaces=(update, administration.change),
+            deletes=("Delete a client", administration.remove),
         ),
-        rows.delete(one, "Delete a client", as_caller(administration.remove), versioned=True),
     )
 
 

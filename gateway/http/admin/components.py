@@ -3,7 +3,6 @@
 from gateway.admin.components import Components
 from gateway.admin.keys import KeyMetadata
 from gateway.admin.realms import VIEW_REALM
-from gateway.admin.resources import Summaries
 from gateway.http.admin.operations import (
     MANAGE_REALM,
     REALM,
@@ -22,9 +21,6 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
     """Return every row about components and keys."""
     rows = Resource(f"{REALM}/components", "Component", VIEW_REALM, MANAGE_REALM)
     one, schema = "/{id}", "ComponentRepresentation"
-    summaries = Summaries(
-        get="Get a component", replace="Replace a component", delete="Delete a component"
-    )
     return (
         Resource(f"{REALM}/keys", "Key", VIEW_REALM, MANAGE_REALM).get(
             "",
@@ -46,7 +42,13 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
             body=Body(schema),
             refuses=(501,),
         ),
-        *rows.entities(one, schema, components, summaries),
+        *rows.entities(
+            one,
+            schema,
+            gets=("Get a component", components.get),
+            replaces=("Replace a component", components.replace),
+            deletes=("Delete a component", components.remove),
+        ),
         rows.get(
             f"{one}/sub-component-types",
             "List the types of components that can be created below a component",

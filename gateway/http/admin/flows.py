@@ -15,7 +15,6 @@ from gateway.admin.flows import (
     RequiredActionAdministration,
 )
 from gateway.admin.realms import VIEW_REALM
-from gateway.admin.resources import Summaries
 from gateway.domain.refusals import NotFound
 from gateway.http.admin.operations import (
     MANAGE_REALM,
@@ -46,29 +45,6 @@ _LIST_METHODS: Final = (*VIEW_REALM, *QUERY_CLIENTS)
 _LIST_ACTIONS: Final = (*VIEW_REALM, AdminRole.QUERY_USERS, AdminRole.VIEW_USERS)
 """A user can be required to perform an action."""
 
-_FLOW_SUMMARIES: Final = Summaries(
-    list="List the authentication flows",
-    create="Create an authentication flow",
-    get="Get an authentication flow",
-    replace="Rename an authentication flow",
-    delete="Delete an authentication flow",
-)
-_EXECUTION_SUMMARIES: Final = Summaries(
-    create="Create an execution", get="Get an execution", delete="Delete an execution"
-)
-_CONFIGURATION_SUMMARIES: Final = Summaries(
-    create="Create an authenticator configuration that no execution has",
-    get="Get an authenticator configuration",
-    replace="Replace an authenticator configuration",
-    delete="Delete an authenticator configuration",
-)
-_ACTION_SUMMARIES: Final = Summaries(
-    list="List the required actions",
-    get="Get a required action",
-    replace="Update a required action",
-    delete="Delete a required action",
-)
-
 
 def flow_operations(flows: FlowUseCases) -> tuple[Operation, ...]:
     """Return every row about flows and required actions."""
@@ -91,7 +67,16 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
     flows, executions = use_cases.administration, use_cases.executions
     info = "AuthenticationExecutionInfoRepresentation"
     return (
-        *rows.entities("/{id}", schema, flows, _FLOW_SUMMARIES, allowed=_LIST_FLOWS),
+        *rows.entities(
+            "/{id}",
+            schema,
+            lists=("List the authentication flows", flows.list),
+            creates=("Create an authentication flow", flows.create),
+            gets=("Get an authentication flow", flows.get),
+            replaces=("Rename an authentication flow", flows.replace),
+            deletes=("Delete an authentication flow", flows.remove),
+            list_roles=_LIST_FLOWS,
+        ),
         rows.post(
             "/{alias}/copy",
             "Copy an authentication flow and its subflows",
@@ -136,7 +121,13 @@ async def _created_at(request: AdminRequest, kind: str, new_id: Awaitable[str]) 
 def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("executions"), "AuthenticationExecutionRepresentation"
     return (
-        *rows.entities("/{id}", schema, executions, _EXECUTION_SUMMARIES),
+        *rows.entities(
+            "/{id}",
+            schema,
+            creates=("Create an execution", executions.create),
+            gets=("Get an execution", executions.get),
+            deletes=("Delete an execution", executions.remove),
+        ),
         rows.post(
             "/{id}/raise-priority",
             "Move an execution before the previous one",
@@ -154,8 +145,17 @@ def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
 
 def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
     schema, path = "AuthenticatorConfigRepresentation", "executions/{id}/config"
+    create = "Create an authenticator configuration that no execution has"
+    get = "Get an authenticator configuration"
     return (
-        *_resource("config").entities("/{config}", schema, configs, _CONFIGURATION_SUMMARIES),
+        *_resource("config").entities(
+            "/{config}",
+            schema,
+            creates=(create, configs.create),
+            gets=(get, configs.get),
+            replaces=("Replace an authenticator configuration", configs.replace),
+            deletes=("Delete an authenticator configuration", configs.remove),
+        ),
         _resource(path).post(
             "",
             "Create the authenticator configuration of an execution",
@@ -164,7 +164,7 @@ def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
         ),
         _resource(path).get(
             "/{config}",
-            _CONFIGURATION_SUMMARIES.get,
+            get,
             lambda r: entity(configs.get(r.acting, r.path["config"])),
             returns=schema,
         ),
@@ -221,7 +221,15 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
         return done(actions.configure(request.acting, request.path["alias"], request.body))
 
     return (
-        *rows.entities(one, schema, actions, _ACTION_SUMMARIES, allowed=_LIST_ACTIONS),
+        *rows.entities(
+            one,
+            schema,
+            lists=("List the required actions", actions.list),
+            gets=("Get a required action", actions.get),
+            replaces=("Update a required action", actions.replace),
+            deletes=("Delete a required action", actions.remove),
+            list_roles=_LIST_ACTIONS,
+        ),
         rows.get(
             f"{one}/config",
             "Get the configuration of a required action",

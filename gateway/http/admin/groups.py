@@ -19,7 +19,6 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
-    as_caller,
     for_realm,
 )
 from gateway.http.admin.requests import (
@@ -29,7 +28,6 @@ from gateway.http.admin.requests import (
     document,
     document_reply,
     done,
-    entity,
 )
 from gateway.http.replies import Reply
 
@@ -87,18 +85,12 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/groups/{{group_id}}", "Groups", VIEW_GROUPS, MANAGE_USERS)
     listing, administration = groups.listing, groups.administration
     return (
-        rows.get(
+        *rows.entities(
             "",
-            "Get a group",
-            lambda r: entity(listing.one(r.realm, r.rights, r.path["group_id"])),
-            returns=_ONE,
-            versioned=True,
-        ),
-        rows.put(
-            "", "Update a group", as_caller(administration.update), body=Body(_ONE), versioned=True
-        ),
-        rows.delete(
-            "", "Delete a group and its subgroups", as_caller(administration.remove), versioned=True
+            _ONE,
+            gets=("Get a group", listing.get),
+            replaces=("Update a group", administration.update),
+            deletes=("Delete a group and its subgroups", administration.remove),
         ),
         rows.get(
             "/children",

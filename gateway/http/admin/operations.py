@@ -20,7 +20,6 @@ from typing import Any, Final, TypedDict, Unpack
 from starlette.types import Receive
 
 from gateway.admin.access import AdminRole, proven_by_operation
-from gateway.admin.resources import Summaries
 from gateway.domain.errors import InvalidInput
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT
 from gateway.domain.refusals import InvalidRequest, MalformedBody
@@ -152,6 +151,9 @@ class Operation:
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)")
 Address = Callable[[AdminRequest], object]
+UseCase = Callable[..., Awaitable[Any]]
+Offer = tuple[str, UseCase]
+"""The summary of a row, and what it calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ class UseCaseHandler:
     as the location of what was created; or as 204.
     """
 
-    use_case: Callable[..., Awaitable[Any]]
+    use_case: UseCase
     of_realm: bool
     address: Address | None = None
     """Returns the object that the URL names, where it is not the text of each placeholder."""
@@ -189,14 +191,12 @@ class UseCaseHandler:
         return replace(self, names=names, takes_body=row.body is not None, reply=reply)
 
 
-def as_caller(
-    use_case: Callable[..., Awaitable[Any]], address: Address | None = None
-) -> UseCaseHandler:
+def as_caller(use_case: UseCase, address: Address | None = None) -> UseCaseHandler:
     """Return the handler of a use case whose first parameter is the caller."""
     return UseCaseHandler(use_case, of_realm=False, address=address)
 
 
-def for_realm(use_case: Callable[..., Awaitable[Any]]) -> UseCaseHandler:
+def for_realm(use_case: UseCase) -> UseCaseHandler:
     """Return the handler of a use case whose first parameter is the realm."""
     return UseCaseHandler(use_case, of_realm=True)
 
@@ -255,29 +255,31 @@ class Resource:
         self,
         one: str,
         schema: str,
-        use_cases: Any,
-        texts: Summaries,
+        *,
+        lists: Offer | None = None,
+        creates: Offer | None = None,
+        gets: Offer | None = None,
+        replaces: Offer | None = None,
+        deletes: Offer | None = None,
+        list_roles: Allowed | None = None,
         address: Address | None = None,
-        **of_list: Unpack[Options],
     ) -> Iterator[Operation]:
-        """Yield the rows that have a summary, of use cases with the same names.
+        """Yield the rows that most kinds have, each by its summary and its use case.
 
-        Those of the URL `one` have entity tags; `of_list` are options of the list.
+        Those of the URL `one`, which `address` reads, have entity tags.
         """
         body, of_one = Body(schema), partial(as_caller, address=address)
-        if texts.list:
-            options: Options = {"returns": f"[{schema}]", **of_list}
-            yield self.get("", texts.list, as_caller(use_cases.list), **options)
-        if texts.create:
-            yield self.post("", texts.create, as_caller(use_cases.create), body=body)
-        if texts.get:
-            call = of_one(use_cases.get)
-            yield self.get(one, texts.get, call, returns=schema, versioned=True)
-        if texts.replace:
-            call = of_one(use_cases.replace)
-            yield self.put(one, texts.replace, call, body=body, versioned=True)
-        if texts.delete:
-            yield self.delete(one, texts.delete, of_one(use_cases.remove), versioned=True)
+        if lists:
+            allowed, summary, call = list_roles or self.view, lists[0], as_caller(lists[1])
+            yield self.get("", summary, call, allowed=allowed, returns=f"[{schema}]")
+        if creates:
+            yield self.post("", creates[0], as_caller(creates[1]), body=body)
+        if gets:
+            yield self.get(one, gets[0], of_one(gets[1]), returns=schema, versioned=True)
+        if replaces:
+            yield self.put(one, replaces[0], of_one(replaces[1]), body=body, versioned=True)
+        if deletes:
+            yield self.delete(one, deletes[0], of_one(deletes[1]), versioned=True)
 
     def _row(
         self, method: str, path: str, summary: str, handler: AdminHandler, options: Options

@@ -194,6 +194,7 @@ def user_operations(
 def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
     rows = Resource(_USERS, "Users", QUERY_USERS, MANAGE_USERS)
     listing, schema = users.listing, "UserRepresentation"
+    update = "Update a user; fields that are not sent keep their values"
     return (
         rows.get(
             "",
@@ -224,15 +225,13 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
             allowed=VIEW_USERS,
             returns="UnmanagedAttributes",
         ),
-        rows.post("", "Create a user", as_caller(users.creation.create), body=Body(schema)),
-        rows.put(
+        *rows.entities(
             "/{user_id}",
-            "Update a user; fields that are not sent keep their values",
-            as_caller(users.changes.update),
-            body=Body(schema),
-            versioned=True,
+            schema,
+            creates=("Create a user", users.creation.create),
+            replaces=(update, users.changes.update),
+            deletes=("Delete a user", users.changes.remove),
         ),
-        rows.delete("/{user_id}", "Delete a user", as_caller(users.changes.remove), versioned=True),
     )
 
 
