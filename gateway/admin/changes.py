@@ -172,6 +172,14 @@ class Changes:
             change.published = True
 
 
+class Administration:
+    """Use cases that read the database and change it; the classes of capabilities extend it."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+
 class RealmCaches:
     """Removes a realm from the caches of gateways; changes are announced without it."""
 

@@ -277,7 +277,7 @@ async def ensure_client_scopes(stores: Stores, realm_id: str, offline_role: str)
     if await stores.client_scopes.list(realm_id):
         return False
     for scope in default_client_scopes(realm_id):
-        await stores.client_scopes.add(scope)
+        await stores.client_scopes.add(realm_id, scope)
         if scope.name == OFFLINE_ACCESS:
             holder = RoleHolder(HolderKind.CLIENT_SCOPE, scope.id)
             await stores.role_catalogue.give(realm_id, holder, [offline_role])
@@ -336,9 +336,9 @@ async def store_scopes(stores: Stores, realm: Realm, given: ScopesInput) -> bool
     for scope in given.scopes:
         before = known.get(scope.name)
         if before is None:
-            await stores.client_scopes.add(scope)
+            await stores.client_scopes.add(realm.id, scope)
         elif scope != before:
-            await stores.client_scopes.replace(scope)
+            await stores.client_scopes.put(realm.id, scope)
         changed |= scope != before
     return changed
 
@@ -359,7 +359,7 @@ async def store_defaults(stores: Stores, realm: Realm, given: ScopesInput) -> bo
     for scope in known.values():
         listed = _kind(scope.name, scope.realm_default, given)
         if listed is not scope.realm_default:
-            await stores.client_scopes.replace(replace(scope, realm_default=listed))
+            await stores.client_scopes.put(realm.id, replace(scope, realm_default=listed))
             changed = True
     return changed
 

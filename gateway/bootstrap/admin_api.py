@@ -20,6 +20,7 @@ from gateway.admin.clients import (
     ClientScopeAssignment,
     ClientSecrets,
     ClientUseCases,
+    MapperOwnerKind,
     ProtocolMapperAdministration,
     ScopeMappingAdministration,
     SectorIdentifiers,
@@ -316,7 +317,10 @@ def client_use_cases(services: Services) -> ClientUseCases:
         installation=ClientInstallation(database),
         policies=ClientPolicies(database, changes),
         reach=ClientReach(database, changes),
-        protocol_mappers=ProtocolMapperAdministration(database, changes, check_mapper, sectors),
+        protocol_mappers={
+            kind: ProtocolMapperAdministration(kind, database, changes, check_mapper, sectors)
+            for kind in MapperOwnerKind
+        },
         scope_assignment=ClientScopeAssignment(database, changes),
         scope_mappings=ScopeMappingAdministration(database, changes),
     )

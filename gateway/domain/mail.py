@@ -10,8 +10,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import uuid4
 
-from gateway.domain.deliveries import RetrySchedule
-from gateway.domain.errors import RealmgateError
+from gateway.domain.deliveries import NotDelivered, RetrySchedule
 from gateway.domain.limits.rate_limits import RESETS_OF_USER
 from gateway.domain.localization import LocalePreferences, select_locale
 from gateway.domain.realm import Realm, Smtp
@@ -93,15 +92,8 @@ class Encryption(StrEnum):
     TLS = "TLS"
 
 
-class MailNotSent(RealmgateError):
-    """The mail was not accepted. `str()` is the reason, for logs and operators only.
-
-    `is_final` where sending the same mail again would fail again.
-    """
-
-    def __init__(self, reason: str, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.is_final = is_final
+class MailNotSent(NotDelivered):
+    """The mail was not accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +367,10 @@ class QueuedMail:
     @property
     def realm_id(self) -> str:
         return self.mail.realm_id
+
+    @property
+    def id(self) -> str:
+        return self.mail.id
 
     def next_attempt_at(self, now: datetime) -> datetime | None:
         """Return when to send it again after a failure; None where it is given up."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
+    existing,
     has_every_right,
     is_above,
     is_administrative_client,
@@ -216,9 +217,7 @@ class ClientInstallation:
         """Return a file; a secret that the caller may not know is masked. Raises NotFound."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
-            found = _INSTALLATIONS.get(kind)
-            if found is None:
-                raise NotFound("Unknown Provider")
+            found = existing(_INSTALLATIONS.get(kind), "Unknown Provider")
             masked = bool(await clients_out_of_reach(acting, stores, [client]))
             roles = await has_roles(stores, client)
         return found.write(Installation(acting.realm, client, url, has_roles=roles, masked=masked))

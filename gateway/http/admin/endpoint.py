@@ -153,7 +153,7 @@ def controlled_path(operation: Operation) -> ControlledPath:
     unknown = set(names) - OBJECTS.keys() - OTHERS
     if unknown:
         text = f"{operation.method} {operation.path}: list {', '.join(sorted(unknown))}"
-        raise ValueError(f"{text} in controlled_paths.OBJECTS or OTHERS")
+        raise ValueError(f"{text} in endpoint.OBJECTS or OTHERS")
     return ControlledPath(tuple(name for name in names if name in OBJECTS))
 
 
