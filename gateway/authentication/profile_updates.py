@@ -383,8 +383,9 @@ class EmailUpdates:
     was removed or disabled, and StoreUnavailable.
 
     The address that waits for its link is the user attribute `kc.email.pending`: a later request,
-    and an administrator who removes it, end the link. So do another password and a user who ends
-    sessions: an attacker with the account for a moment must not regain it by an older link.
+    and an administrator who removes it, end the link. So do another password, a user who ends
+    sessions, and the end of the session that the link was asked for in: an attacker with the
+    account for a moment must not regain it by an older link.
     Keycloak: UpdateEmail, 16.1
     """
 
@@ -410,14 +411,14 @@ class EmailUpdates:
     async def cancel(self, realm_id: str, user_id: str) -> None:
         """End the link that waits, if any."""
         async with self._updates.begin(realm_id, user_id) as update:
-            await update.replace(_without_pending(update.user))
+            await update.replace(without_pending_email(update.user))
 
     async def _store(
         self, profile: OwnProfile, user_id: str, address: str, matches: PatternMatches
     ) -> ProfileChange:
         async with self._updates.begin(profile.entry.realm.id, user_id) as update:
             after = await _changed_address(profile, update, address, matches)
-            await update.replace(_without_pending(after), performed=UPDATE_EMAIL)
+            await update.replace(without_pending_email(after), performed=UPDATE_EMAIL)
             await notify_previous_address(update, profile.entry.realm, after)
         return ProfileChange(update.user, after)
 
@@ -450,7 +451,7 @@ class EmailUpdates:
             after = await _changed_address(profile, update, address, matches)
             left = tuple(one for one in after.required_actions if one != VERIFY_EMAIL)
             verified = replace(after, email_verified=True, required_actions=left)
-            await update.replace(_without_pending(verified), performed=UPDATE_EMAIL)
+            await update.replace(without_pending_email(verified), performed=UPDATE_EMAIL)
             await notify_previous_address(update, profile.entry.realm, verified)
         return ProfileChange(before, verified)
 
@@ -466,6 +467,7 @@ async def _changed_address(
     return after
 
 
-def _without_pending(user: User) -> User:
+def without_pending_email(user: User) -> User:
+    """Return the user without the address that waits: its link has no effect any more."""
     others = {name: values for name, values in user.attributes.items() if name != PENDING_EMAIL}
     return replace(user, attributes=others)
