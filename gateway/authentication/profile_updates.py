@@ -52,6 +52,7 @@ LONGEST_VALUE: Final = 2048
 MOST_VALUES: Final = 100
 _CANONICAL: Final = frozenset({USERNAME, EMAIL})
 _REQUIRED: Final = "error-user-attribute-required"
+_READ_ONLY: Final = "error-user-attribute-read-only"
 _TAKEN: Final[Mapping[str, str]] = {USERNAME: "usernameExistsMessage", EMAIL: "emailExistsMessage"}
 _UNSTORABLE: Final[Mapping[str, str]] = {EMAIL: "error-invalid-email"}
 Texts = Mapping[str, str]
@@ -168,8 +169,11 @@ class OwnProfile:
     def with_email(self, before: User, address: str, matches: PatternMatches) -> User:
         """Return the user with another address, and with nothing else changed.
 
-        Raises ProfileRejected for what is wrong with the address, and MatchesPending.
+        Raises ProfileRejected for what is wrong with the address, also where the user may not
+        change it any more, and MatchesPending.
         """
+        if not self.may_change_email:
+            raise ProfileRejected([Violation(EMAIL, _READ_ONLY, (EMAIL,))])
         made, violations = self._merged(before, Sent(self._given({EMAIL: address})), matches)
         rejected = [violation for violation in violations if violation.field == EMAIL]
         if rejected:
