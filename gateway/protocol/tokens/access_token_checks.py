@@ -37,6 +37,7 @@ from gateway.protocol.claims.protocol_claims import (
     ISSUED_SERIAL,
     exchanged_from,
     only_for,
+    revocable_ids,
     roles_left_out,
 )
 from gateway.protocol.claims.subject import is_subject
@@ -94,7 +95,7 @@ class AccessTokens:
     ) -> ActiveToken:
         """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
         active = await self.resolve(request, claims, begins_sign_in=begins_sign_in)
-        if await self._database.lookups.is_revoked(request.realm.realm.id, str(claims["jti"])):
+        if await self._database.lookups.is_revoked(request.realm.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         return active
 

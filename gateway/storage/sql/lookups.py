@@ -15,6 +15,7 @@ from gateway.domain.client_scopes import Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import (
+    MOST_EXCHANGES,
     ClientEntry,
     Found,
     SignInAccount,
@@ -36,6 +37,7 @@ from gateway.storage.sql.clients import read_client_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.lookup_statements import (
+    CHAIN_NAMES,
     CONSENT_COLUMNS,
     CREDENTIAL_COLUMNS,
     GROUP_COLUMNS,
@@ -75,17 +77,23 @@ class SqlLookups:
         self._no_user = _no_user(secrets)
         """Decoded where no user was found, so that timing does not reveal it (attacks: D11)."""
 
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        if not is_name(token_id):
-            return False
+    async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
         query = self._queries.revocation
-        arguments = query.arguments(realm_id=realm_id, name=token_id)
+        if len(token_ids) > 1:
+            query = self._queries.revocation_of_chain
+        elif not is_name(token_ids[0]):
+            return False
+        arguments = query.arguments(realm_id=realm_id, **_token_names(token_ids))
         return bool(await self._executor.execute(query, arguments))
 
-    async def token_state(self, realm_id: str, token_id: str, after: int) -> TokenState:
+    async def token_state(
+        self, realm_id: str, token_ids: tuple[str, ...], after: int
+    ) -> TokenState:
         query = self._queries.revocation_and_changes
-        name = token_id if is_name(token_id) else ""
-        arguments = query.arguments(realm_id=realm_id, name=name, change=after)
+        if len(token_ids) > 1:
+            query = self._queries.revocation_of_chain_and_changes
+        names = _token_names(token_ids)
+        arguments = query.arguments(realm_id=realm_id, change=after, **names)
         ((revoked, gathered),) = await self._executor.execute(query, arguments)
         changes = (
             RecordedChange(identity, tuple(json.loads(topics)))
@@ -214,6 +222,20 @@ class SqlLookups:
         account = _Account._make(row[-len(_Account._fields) :])
         held = effective(_items(row.roles))
         return ClientEntry(client, read_user(account), held, in_scope, own, withheld)
+
+
+def _token_names(token_ids: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters for the ids; the first fills up the places of a chain.
+
+    Raises ValueError for too many: some would be ignored.
+    """
+    own, *others = [one if is_name(one) else "" for one in token_ids]
+    if not others:
+        return {"name": own}
+    if len(others) > MOST_EXCHANGES:
+        raise ValueError("too many ids of exchanged tokens")
+    filled = [*others, *[own] * (MOST_EXCHANGES - len(others))]
+    return {"name": own} | dict(zip(CHAIN_NAMES, filled, strict=True))
 
 
 def _withheld(client: Client, row: Any) -> WithheldRoles | None:
