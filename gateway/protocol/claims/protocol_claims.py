@@ -96,7 +96,8 @@ def exchanged_tokens(claims: Mapping[str, Any]) -> tuple[str, ...]:
 
 def revocable_ids(claims: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the ids whose revocation ends a verified access token: its own comes first."""
-    return (str(claims["jti"]), *exchanged_tokens(claims))
+    own = str(claims["jti"])
+    return (own, *exchanged_tokens(claims)) if EXCHANGED_TOKENS in claims else (own,)
 
 
 def roles_left_out(claims: Mapping[str, Any]) -> frozenset[RoleKey] | None:

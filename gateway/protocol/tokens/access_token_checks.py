@@ -33,6 +33,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
+    EXCHANGED_FROM,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
     exchanged_from,
@@ -158,7 +159,10 @@ class AccessTokens:
             audiences=only_for(claims) or frozenset(),
             certificates=tuple(map(str, bound)),
             device=device if isinstance(device, str) else None,
-            generations={**exchanged_from(claims), **own_generation(own, context.generation)},
+            generations={
+                **(exchanged_from(claims) if EXCHANGED_FROM in claims else {}),
+                **own_generation(own, context.generation),
+            },
             account_generation=context.generation if session is None else None,
             begins_sign_in=begins_sign_in,
         )

@@ -78,21 +78,22 @@ class SqlLookups:
         """Decoded where no user was found, so that timing does not reveal it (attacks: D11)."""
 
     async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
-        query = self._queries.revocation
-        if len(token_ids) > 1:
-            query = self._queries.revocation_of_chain
-        elif not is_name(token_ids[0]):
+        query, (own, *others) = self._queries.revocation, token_ids
+        names = {"name": own}
+        if others:
+            query, names = self._queries.revocation_of_chain, _token_names(token_ids)
+        elif not is_name(own):
             return False
-        arguments = query.arguments(realm_id=realm_id, **_token_names(token_ids))
+        arguments = query.arguments(realm_id=realm_id, **names)
         return bool(await self._executor.execute(query, arguments))
 
     async def token_state(
         self, realm_id: str, token_ids: tuple[str, ...], after: int
     ) -> TokenState:
-        query = self._queries.revocation_and_changes
-        if len(token_ids) > 1:
-            query = self._queries.revocation_of_chain_and_changes
-        names = _token_names(token_ids)
+        query, (own, *others) = self._queries.revocation_and_changes, token_ids
+        names = {"name": own if is_name(own) else ""}
+        if others:
+            query, names = self._queries.revocation_of_chain_and_changes, _token_names(token_ids)
         arguments = query.arguments(realm_id=realm_id, change=after, **names)
         ((revoked, gathered),) = await self._executor.execute(query, arguments)
         changes = (
@@ -230,8 +231,6 @@ def _token_names(token_ids: tuple[str, ...]) -> dict[str, str]:
     Raises ValueError for too many: some would be ignored.
     """
     own, *others = [one if is_name(one) else "" for one in token_ids]
-    if not others:
-        return {"name": own}
     if len(others) > MOST_EXCHANGES:
         raise ValueError("too many ids of exchanged tokens")
     filled = [*others, *[own] * (MOST_EXCHANGES - len(others))]
