@@ -68,6 +68,8 @@ class ClientPart(Enum):
     """The credential belongs to no client: the cookie of a browser."""
     NOT_NEEDED = auto()
     """The client of an exchanged token has not joined."""
+    UNRELATED = auto()
+    """The client must be usable; whether and when it joined says nothing: a link of a mail."""
     PRESENT = auto()
     LASTING = auto()
     """The part has neither idled too long nor grown too old."""
@@ -386,6 +388,8 @@ def _require_part(
             raise NoLongerValid(Cause.CLIENT_NOT_IN_SESSION)
         if current.generation != generation:
             raise NoLongerValid(Cause.BEFORE_CLIENT_SESSION)
+    if issued.part is ClientPart.UNRELATED:
+        return
     client = None if issued.client is None else issued.client.client
     part = None if client is None else session.clients.get(client.id)
     if client is None or part is None:

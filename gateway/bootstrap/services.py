@@ -497,6 +497,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 read_changes=follower.read,
                 file=file,
                 age=settings.cache_age,
+                public_urls=public_urls(settings),
             ),
             authorities=CurrentAuthorities(
                 database,

@@ -327,8 +327,9 @@ def _contested_names(table: "SiteTable", settings: "Settings") -> "Iterator[str]
     if table.contested:
         claims = "; ".join(reason for _, reason in sorted(table.contested.items()))
         yield (
-            f"Hosts of several owners: {claims}. The rules file keeps its hosts, and requests for"
-            " the others are refused: remove each from the sites of all owners but one."
+            f"Hosts of several owners: {claims}. The rules file and the gateway keep their hosts,"
+            " and requests for the others are refused: remove each from the sites of all owners but"
+            " one, and change the cookie domain of a site that shares it with the rules file."
         )
     of_gateway = ReservedNames.of((), public_urls(settings)).hosts
     file = rules_file(settings)

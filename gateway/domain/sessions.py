@@ -237,6 +237,11 @@ def longest_client_session(limits: SessionLimits) -> timedelta:
     return min(_or(limits.client_max_lifespan, whole), whole)
 
 
+def longest_session(limits: SessionLimits) -> timedelta:
+    """Return how long an online session may last by the realm's settings, with "remember me"."""
+    return max(_or(limits.max_lifespan, _SSO_MAX), limits.max_lifespan_remember_me)
+
+
 def session_ends_at(limits: SessionLimits, session: UserSession) -> datetime:
     """Return when the session ends unless it is refreshed."""
     return user_session_lifespan(limits, session).ends_at(session.started_at, session.refreshed_at)

@@ -13,7 +13,7 @@ up to an hour, unless a realm is known to have changed.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -152,14 +152,19 @@ class CurrentSites:
         read_changes: Callable[[], Awaitable[None]],
         file: RulesFile | None,
         age: timedelta,
+        public_urls: Sequence[str] = (),
     ) -> None:
-        """Take `read_changes`, which delivers changes whose messages were lost."""
+        """Take `read_changes`, which delivers changes whose messages were lost.
+
+        The hosts of `public_urls`, which are the gateway's, are refused to stored sites.
+        """
         self._database = database
         self._clock = clock
         self._invalidation = invalidation
         self._read_changes = read_changes
         self._file = file
         self._age = age
+        self._public_urls = public_urls
         self._loaded: _Loaded | None = None
         self._version = 0
         """The number of messages so far."""
@@ -228,7 +233,7 @@ class CurrentSites:
         else:
             every = [site for of_realm in of_realms.values() for site in of_realm]
             # A hundred thousand rules take a part of a second: other requests go on meanwhile.
-            table = await asyncio.to_thread(settled_table, of_file, every)
+            table = await asyncio.to_thread(settled_table, of_file, every, self._public_urls)
             _report_contested(table, None if before is None else before.table)
         self._loaded = _Loaded(of_realms, of_file, table, loaded_at, version)
         self._changed = {name: last for name, last in self._changed.items() if last > version}

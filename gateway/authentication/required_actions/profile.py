@@ -24,7 +24,7 @@ from gateway.authentication.engine.results import (
     AccountChanges,
     ends_other_sessions,
 )
-from gateway.authentication.engine.sign_in import Form, SignIn
+from gateway.authentication.engine.sign_in import ASKED_BY_LINK, Form, SignIn
 from gateway.authentication.errors import ActionDeclined
 from gateway.authentication.profile_updates import (
     EmailUpdates,
@@ -287,6 +287,8 @@ class UpdateEmail:
 
         profile, user = _email_profile(sign_in), sign_in.user
         wanted, failure = await self._emails.request(profile, user.id, address, queue)
+        if sign_in.own_session_id is None:
+            sign_in.note(ASKED_BY_LINK, "true")
         error = None if failure is None else EventError.EMAIL_SEND_FAILED
         event = AccountChange(EventType.SEND_VERIFY_EMAIL, {Detail.EMAIL: wanted}, error)
         shown = (
@@ -319,6 +321,7 @@ def _confirmation_mail(
         email=user.email,
         new_email=address,
         password=password,
+        session=sign_in.own_session_id,
         ends_other_sessions=ends_sessions,
     )
     kind, tab = MailKind.EMAIL_UPDATE_CONFIRMATION, sign_in.begun.tab_id

@@ -16,7 +16,7 @@ from gateway.authentication.engine import (
     SignedIn,
     SignInResult,
 )
-from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
+from gateway.authentication.engine.sign_in import ASKED_BY_LINK, FORCED_SIGN_IN
 from gateway.authentication.errors import ActionDeclined, SignInStopped
 from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.domain.authentication import AuthenticationSession, MessageKey, Stage
@@ -363,6 +363,9 @@ class BrowserSignIn:
     ) -> Outcome:
         if not visit.is_new:
             await self._engine.end(step.session)
+        if ASKED_BY_LINK in step.session.notes:
+            # The link names no session, so the end of the session that begins would not end it.
+            await self._sessions.cancel_email_update(visit.request.realm.realm.id, user.user.id)
         visit.request.event.details |= step.event_details
         finished = finished_sign_in(visit, step, user, consent)
         try:

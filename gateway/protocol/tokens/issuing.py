@@ -32,6 +32,7 @@ from gateway.protocol.claims.protocol_claims import (
     CLIENT_SESSION,
     DPOP,
     EXCHANGED_FROM,
+    EXCHANGED_TOKENS,
     ID_TOKEN_TYPE,
     LOWER_CASE_BEARER,
     ONLY_FOR,
@@ -175,6 +176,8 @@ class Issue:
     """Composites that tokens leave out with all administrative roles; None leaves none out."""
     exchanged_from: Mapping[str, int] = field(default_factory=dict)
     """Generations of the client sessions that end the tokens too, by the client's internal id."""
+    exchanged_tokens: tuple[str, ...] = ()
+    """The ids of the access tokens whose revocation ends the tokens too."""
     binding: Mapping[str, str] = field(default_factory=dict)
     """What the tokens are bound to in any case: of a token that they replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -327,6 +330,8 @@ def access_claims(
     members = claims.members()
     if issue.exchanged_from:
         members[EXCHANGED_FROM] = dict(issue.exchanged_from)
+    if issue.exchanged_tokens:
+        members[EXCHANGED_TOKENS] = list(issue.exchanged_tokens)
     if client.devices.template is not None:
         members |= device_claims(request, client)
     if confirmation is not None:
@@ -375,6 +380,7 @@ def _refresh_token(
         "reuse_id": part.family,
         CLIENT_SESSION: part.generation,
         EXCHANGED_FROM: dict(issue.exchanged_from) or None,
+        EXCHANGED_TOKENS: list(issue.exchanged_tokens) or None,
         "cnf": refresh_confirmation(client, access.confirmation),
         ONLY_FOR: None if issue.audiences is None else sorted(issue.audiences),
         WITHOUT_ROLES: left_out_claim(issue.left_out),

@@ -256,6 +256,7 @@ def _check_access(decided: Decided) -> Mapping[str, Any]:
         sid=decided.part.session.id if decided.part else ABSENT,
         realmgate_client_session=ABSENT,
         realmgate_exchanged_from=ABSENT,
+        realmgate_exchanged_tokens=ABSENT,
         scope="openid",
         cnf=ABSENT,
         at_hash=ABSENT,
