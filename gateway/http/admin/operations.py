@@ -140,7 +140,7 @@ class Operation:
     def proven(self) -> str | None:
         """What the operation changes that proves accounts: it needs the rights of all of them.
 
-        Raises ValueError for an operation that is not in `account_proof.OPERATIONS`.
+        Raises ValueError for an operation that is not in account_proof.toml.
         """
         if self.method == "GET" or self.state is State.NOT_SUPPORTED:
             return None
