@@ -7,7 +7,7 @@ event goes through the journal, and its row is one of the transaction that store
 
 A mail goes to an address that its user has verified. An attack causes few mails, and none of them
 keeps a mail back that a user asked for, or that says what was changed in the account.
-Keycloak: 10.6; one change that is two events there is one mail here
+Keycloak: 10.6 listeners; one change that is two events there is one mail here
 
 `file`: appends each event to a file, as one line of JSON, for a SIEM.
 
@@ -16,7 +16,7 @@ as by logrotate, is re-created with the next event.
 
 `jboss-logging`: each event as a line of the log, a failure as a warning.
 
-Keycloak: 10.6; its lines are texts, these have the same members as fields
+Keycloak: 10.6 listeners; its lines are texts, these have the same members as fields
 """
 
 import logging

@@ -2,9 +2,9 @@
 
 The rules of the realm are checked in the order of the table, those that cost a hash last; the first
 broken rule refuses. Settings for hashing and for the age of passwords are no rules of this table.
-Keycloak: 5.1, where the order is unspecified; display name, type and default of each argument;
-password policies `passwordAge`, `passwordBlacklist`, `regexPattern` and `passwordHistory`, which
-keeps n - 1 former hashes beside the current one
+Keycloak: 5.1 password rules, where the order is unspecified; display name, type and default of each
+argument; password policies `passwordAge`, `passwordBlacklist`, `regexPattern` and
+`passwordHistory`, which keeps n - 1 former hashes beside the current one
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class PasswordRefused(InvalidInput):
     """The password breaks a rule of the realm: Keycloak's message key, and its English text.
 
     The key is `invalidPassword<rule>Message`; `arguments` take the place of `{0}` in its texts.
-    Keycloak: 5.1.
+    Keycloak: 5.1 password rules.
     """
 
     def __init__(self, rule: str, reason: str, *arguments: int) -> None:

@@ -1,6 +1,6 @@
 """Updates of a user's own profile and e-mail address, by the rules of the realm.
 
-Keycloak: 16.1, 17.2, UpdateEmail
+Keycloak: 16.1 required actions, 17.2 profile, UpdateEmail
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -301,7 +301,7 @@ class ProfileUpdates:
 
     Only attributes that the user is shown, and may change, are taken from a form; all others stay.
     A document replaces all that the user may change. A new e-mail address is not verified.
-    Keycloak: 16.1, 17.2
+    Keycloak: 16.1 required actions, 17.2 profile
     """
 
     def __init__(self, updates: AccountUpdates) -> None:
@@ -385,7 +385,7 @@ class EmailUpdates:
     The address that waits for its link is the user attribute `kc.email.pending`: a later request,
     and an administrator who removes it, end the link. So do another password and a user who ends
     sessions: an attacker with the account for a moment must not regain it by an older link.
-    Keycloak: UpdateEmail, 16.1
+    Keycloak: UpdateEmail, 16.1 required actions
     """
 
     def __init__(self, updates: AccountUpdates) -> None:

@@ -10,7 +10,7 @@ Verifying DPoP proofs with the public key in their header.
 
 The key is given by value alone: a proof that names it by `jku`, `x5u` or `x5c` is refused, and none
 of them is read. A client sends the same header with each of its proofs, so its key is parsed once.
-Spec: RFC 9449 §4.2, §4.3; RFC 7638; RFC 8725 §3.1, §3.10. Keycloak: 2.5
+Spec: RFC 9449 §4.2, §4.3; RFC 7638; RFC 8725 §3.1, §3.10. Keycloak: 2.5 proofs of possession
 """
 
 import hmac

@@ -1,7 +1,7 @@
 """Codes of one-time passwords, as Keycloak stores them: two JSON strings, the key in clear text.
 
 The key of the HMAC is the stored text itself, or what it stands for where the credential says that
-it is Base32. Spec: RFC 4226 §5.3, RFC 6238 §4. Keycloak: OTPCredentialModel; 6
+it is Base32. Spec: RFC 4226 §5.3, RFC 6238 §4. Keycloak: OTPCredentialModel; 6 (one-time passwords)
 """
 
 import base64

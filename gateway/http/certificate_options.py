@@ -3,7 +3,7 @@
 Both spellings are accepted: `--spi-x509cert-lookup-nginx-ssl-client-cert`, and with double dashes
 `--spi-x509cert-lookup--nginx--ssl-client-cert`.
 
-Keycloak: 11.1
+Keycloak: 11.1 certificate lookup
 """
 
 import re

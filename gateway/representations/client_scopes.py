@@ -146,7 +146,7 @@ def with_ids(
 def with_userinfo_option(mapper: ProtocolMapper) -> ProtocolMapper:
     """Return a mapper of a new client or client scope: userinfo has what ID tokens have.
 
-    Keycloak: 7.3
+    Keycloak: 7.3 clients
     """
     return _with_options(mapper, {_USERINFO: mapper.config.get(_ID_TOKEN)})
 
@@ -154,7 +154,7 @@ def with_userinfo_option(mapper: ProtocolMapper) -> ProtocolMapper:
 def with_all_options(mapper: ProtocolMapper) -> ProtocolMapper:
     """Return a mapper as it is shown by itself, with each option where its claims go.
 
-    Keycloak: 7.3
+    Keycloak: 7.3 clients
     """
     if mapper.mapper_type in _OF_ACCESS_TOKENS:
         return _with_options(mapper, dict.fromkeys((_ACCESS_TOKEN, _INTROSPECTION), "true"))

@@ -6,8 +6,8 @@ field may be listed only if it never contains a secret, a password, a key or a c
 other field is left out; of free maps every name is recorded, and only listed ones with their value.
 A listed value is recorded if it is plain, which no PEM, token or address with a password is.
 Keycloak: EventRepresentation, AdminEventRepresentation, RealmEventsConfigRepresentation; the
-representations of the admin API; 10.4, which masks what it knows as a secret and records the rest,
-private keys among it
+representations of the admin API; 10.4 admin events, which masks what it knows as a secret and
+records the rest, private keys among it
 """
 
 import json

@@ -5,7 +5,7 @@ permissions read it: so a row holds all that is known without asking the databas
 
 A body is read strictly and within the limit of its operation. JSON is judged as everywhere: bounded
 depth and numbers, no name twice, text that stores can hold.
-Keycloak: 7, 9, 0.2 (answers to malformed JSON); Spec: RFC 8259
+Keycloak: 7 (admin API), 9 (administrative roles), 0.2 (answers to malformed JSON); Spec: RFC 8259
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The rows of the server: /admin/serverinfo, from its registries, and whoami.
 
 Only what exists here is listed. `helpText` says which key providers and policies have no effect,
-and `operationalInfo` in `providers` which authenticators. Keycloak: 7.5
+and `operationalInfo` in `providers` which authenticators. Keycloak: 7.5 server
 """
 
 import os

@@ -1,7 +1,8 @@
 """The endpoints of Keycloak's admin API that the gateway does not support, in one table.
 
 Each answers 501, or Keycloak's 404 where the feature is off in a realm or for a client, with the
-sentence of its row. Keycloak: 7; https://www.keycloak.org/docs-api/latest/rest-api/index.html
+sentence of its row. Keycloak: 7 (admin API);
+https://www.keycloak.org/docs-api/latest/rest-api/index.html
 """
 
 from collections.abc import Iterator, Mapping

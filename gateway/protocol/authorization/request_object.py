@@ -2,7 +2,7 @@
 
 It is signed by the client, or unsigned where the client may do that, and may be encrypted for the
 realm. One at a URL must be registered. Spec: RFC 9101 §4, §6.1, §6.3, OpenID Connect Core §6.1,
-§6.2; Keycloak: 12.10; attacks: C20
+§6.2; Keycloak: 12.10 authorization; attacks: C20
 """
 
 from collections.abc import Mapping

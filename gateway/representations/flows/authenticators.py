@@ -1,7 +1,8 @@
 """The authenticators that flows may consist of: names, requirements, and what may be set of each.
 
 Names are Keycloak's, for clients find an execution by them. Keycloak keeps any other property as
-well. Keycloak: 15, authenticator-providers, client-authenticator-providers, form-action-providers
+well. Keycloak: 15 (password grant flow), authenticator-providers, client-authenticator-providers,
+form-action-providers
 """
 
 from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ Sessions expire by the clock of the server: gateways pass how long a session las
 that none ends a session of another. Later calls of the same realm remove expired ids from the sets,
 at least as fast as new sessions arrive, and so does `purge`; keys expire a day later. Ids contain
 neither spaces nor colons (representations: UrlName).
-Keycloak: 3; attacks: a session that is revived by a parallel refresh
+Keycloak: 3 (sessions); attacks: a session that is revived by a parallel refresh
 
 Sessions of browsers at protected sites in Redis.
 

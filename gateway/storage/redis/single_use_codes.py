@@ -16,7 +16,7 @@ Device authorizations in Redis: one script a call, so that of many polls one spe
 `rg:device-guesses:<realm>:<address>` counts unknown user codes. Every key expires. The script
 counts the bytes of what was asked for in the name of public clients and waits for an answer; in a
 realm that has too many it removes the oldest ones of the network with the most.
-Spec: RFC 8628 §3.5, §5.1; Keycloak: 1.8
+Spec: RFC 8628 §3.5, §5.1; Keycloak: 1.8 device grant
 
 Pushed authorization requests in Redis, each for one client and one response.
 

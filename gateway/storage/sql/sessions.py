@@ -1,6 +1,7 @@
 """Offline sessions, families of refresh tokens, and initial access tokens in SQL.
 
-Offline sessions: they outlive the browser, and every restart. Keycloak: 3, offline sessions.
+Offline sessions: they outlive the browser, and every restart. Keycloak: 3 (sessions), offline
+sessions.
 
 Every change of a session changes its row first: a refresh that runs at the same time as the end of
 a session either comes before it or finds no row, so it re-creates nothing.
@@ -15,11 +16,11 @@ the others find it.
 
 A family is read, and written only if it has not changed since: of parallel uses one succeeds, and
 the others read it again. So no lock is held while a request waits.
-Spec: RFC 9700 §4.14; Keycloak: 2.4; attacks: C9
+Spec: RFC 9700 §4.14; Keycloak: 2.4 rotation; attacks: C9
 
 Families of refresh tokens, which `rotations` uses, and revoked tokens, which `lookups` find.
 
-Spec: RFC 9700 §4.14, RFC 7009 §2; Keycloak: 2.4
+Spec: RFC 9700 §4.14, RFC 7009 §2; Keycloak: 2.4 rotation
 """
 
 from collections import defaultdict
