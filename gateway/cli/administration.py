@@ -246,7 +246,9 @@ def set_option(
     `only` and `never` are for use cases that ignore some fields, as Keycloak does.
     """
 
-    def read(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    def parse_fields(
+        _: click.Context, __: click.Parameter, texts: tuple[str, ...]
+    ) -> dict[str, Any]:
         if required and not texts:
             raise click.UsageError("Give at least one --set FIELD=VALUE.")
         return _document(texts, only, never() if callable(never) else never)
@@ -256,7 +258,7 @@ def set_option(
         "fields",
         multiple=True,
         metavar="FIELD=VALUE",
-        callback=read,
+        callback=parse_fields,
         help="Set a field of Keycloak's representation. VALUE is JSON, otherwise text. Repeatable.",
     )
 

@@ -291,11 +291,11 @@ async def set_(operator: RealmOperator, file: str) -> None:
     click.echo(f"site {site.name}: {'replaced' if site.name in known else 'created'}")
 
 
-@guard.command(short_help="Remove a site of a realm.")
+@guard.command("remove", short_help="Remove a site of a realm.")
 @_site
 @on_realm
 @yes_option
-async def remove(operator: RealmOperator, name: str, *, yes: bool) -> None:
+async def remove_site(operator: RealmOperator, name: str, *, yes: bool) -> None:
     """Remove SITE of a realm: requests for its hosts are refused then."""
     from gateway.domain.refusals import NotFound
 

@@ -142,7 +142,9 @@ class CryptographyClientKeys:
         private = key.private_bytes(Encoding.DER, PrivateFormat.TraditionalOpenSSL, NoEncryption())
         return GeneratedKey(Secret(_base64(private)), _of_certificate(certificate))
 
-    def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
+    def read_key_file(
+        self, kind: KeyFile, content: bytes, alias: str, password: Secret
+    ) -> ClientKey:
         with _refusals():
             match kind:
                 case KeyFile.CERTIFICATE:

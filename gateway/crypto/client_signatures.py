@@ -59,7 +59,7 @@ class RegisteredClientSignatures:
     def __init__(self, documents: RemoteDocuments) -> None:
         self._key_sets = ClientKeySets(documents)
 
-    def read(self, token: str) -> UnverifiedClaims:
+    def read_claims(self, token: str) -> UnverifiedClaims:
         jws = jose.parse(token)
         return UnverifiedClaims(str(jws.header.get("alg")), _assertion_claims(jws), _type(jws))
 

@@ -61,7 +61,7 @@ class PyOtp:
         now: datetime,
         reusable: bool,
     ) -> CodeMatch | None:
-        stored = _read(credential_data, secret_data)
+        stored = _parse_stored(credential_data, secret_data)
         given = code.reveal().encode("utf-8", "surrogatepass")
         may_repeat = reusable and stored.type is OtpType.TOTP
         first = 0 if may_repeat else _first(stored, look_ahead_window, now)
@@ -102,7 +102,7 @@ def _advanced(stored: _Stored, step: int) -> str:
     return json.dumps(stored.data | {"counter": step + 1}, separators=(",", ":"))
 
 
-def _read(credential_data: str, secret_data: str) -> _Stored:
+def _parse_stored(credential_data: str, secret_data: str) -> _Stored:
     try:
         made = json.loads(credential_data)
         stored = _Stored(

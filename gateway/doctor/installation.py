@@ -295,14 +295,14 @@ def current_sites(settings: "Settings") -> "SiteTable | None":
     if not has_database(settings):
         return None
 
-    async def read() -> "SiteTable":
+    async def read_sites() -> "SiteTable":
         async with open_services(settings) as services:
             if services.rules_file is not None:
                 services.rules_file.load()
             return await services.sites.table()
 
     try:
-        return asyncio.run(read())
+        return asyncio.run(read_sites())
     except (RealmgateError, OSError):
         return None
 

@@ -188,14 +188,14 @@ def read_settings(**values: object) -> Settings:
     Raises WrongSettings, with all of those that were given or else of the defaults.
     """
     given = {name: value for name, value in values.items() if value is not None}
-    known = _read(given)
+    known = _read_values(given)
     for name, default in _DERIVED.items():
         if name not in known:
-            known |= _read({name: default(known)})
+            known |= _read_values({name: default(known)})
     return Settings(**known, given=frozenset(given))
 
 
-def _read(values: Mapping[str, object]) -> dict[str, Any]:
+def _read_values(values: Mapping[str, object]) -> dict[str, Any]:
     known: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for name, value in values.items():

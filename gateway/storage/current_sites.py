@@ -42,7 +42,7 @@ class ChangingFile(Protocol):
 
     path: Path
 
-    def read(self) -> bytes:
+    def read_content(self) -> bytes:
         """Return the content as it is now; raises OSError."""
 
     def read_if_changed(self) -> bytes | None:
@@ -72,7 +72,7 @@ class RulesFile:
 
     def load(self) -> None:
         """Read the file; raises InvalidInput with all its errors, also where it is missing."""
-        self._use(parse_rules_file(self._read(self._file.read), self._source))
+        self._use(parse_rules_file(self._read(self._file.read_content), self._source))
 
     async def watch(self) -> None:
         """Read new versions until cancelled."""

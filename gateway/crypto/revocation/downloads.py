@@ -121,10 +121,10 @@ class DownloadedLists:
         """Why a URL has no list, or an outdated one."""
         return next(iter(self._failures.values()), None)
 
-    def find(self, authority: ParsedCertificate) -> Iterable[RevocationList]:
+    def find_lists(self, authority: ParsedCertificate) -> Iterable[RevocationList]:
         """Yield the newest list of the authority from each URL that has one."""
         for lists in self._lists.values():
-            found = lists.find(authority)
+            found = lists.find_list(authority)
             if found is not None:
                 yield found
 

@@ -148,7 +148,7 @@ class RevocationListSet:
         """The lists that were found by the key of an authority."""
         return frozenset(item for signed in self._signed_by.values() for item in signed)
 
-    def find(self, authority: ParsedCertificate) -> RevocationList | None:
+    def find_list(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest complete list that the authority has signed."""
         digest = authority.digest
         if digest not in self._usable:

@@ -216,5 +216,5 @@ class RealmRevocationLists:
 
 
 def _newest(issuer: ParsedCertificate, lists: Sequence[DownloadedLists]) -> RevocationList | None:
-    of_issuer = (item for each in lists for item in each.find(issuer))
+    of_issuer = (item for each in lists for item in each.find_lists(issuer))
     return max(of_issuer, key=lambda item: item.issued, default=None)

@@ -263,7 +263,7 @@ def parse_revocation_list(der: bytes) -> RevocationList:
     if scope is not None:
         unusable = unusable or scope.unusable
     reader = _Entries(der, entries_begin, entries_end)
-    serials = reader.read()
+    serials = reader.read_serials()
     return RevocationList(
         issuer=header.issuer,
         issued=header.last_update_utc,
@@ -332,7 +332,7 @@ class _Entries:
         """Encoded extensions that were read before: most entries have one of a few."""
         self.unusable: str | None = None
 
-    def read(self) -> SerialNumbers:
+    def read_serials(self) -> SerialNumbers:
         """Return the serial numbers; raises ValueError."""
         der, at, end = self._der, self._begin, self._end
         serials = SerialNumbers((end - at) // _SHORTEST_ENTRY // 2)

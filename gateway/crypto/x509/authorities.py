@@ -49,7 +49,7 @@ class WatchedFile:
         self._state: _State | None = None
         self._digest = b""
 
-    def read(self) -> bytes:
+    def read_content(self) -> bytes:
         """Return the content as it is now; raises OSError."""
         state = self._look()
         content = self.path.read_bytes()
@@ -71,7 +71,7 @@ class WatchedFile:
             if self._state is not None and self._look() == self._state:
                 return None
             before = self._digest
-            content = self.read()
+            content = self.read_content()
         except OSError:
             # What comes back is reported, even if it is the same as before.
             self._state, self._digest = None, b""
@@ -147,7 +147,7 @@ class AuthorityFile(AuthorityBundle):
         self._file = WatchedFile(file)
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
-        super().__init__(parse_authorities(self._file.read()))
+        super().__init__(parse_authorities(self._file.read_content()))
 
     async def renew(self) -> None:
         if self._file.may_have_changed():
@@ -156,7 +156,7 @@ class AuthorityFile(AuthorityBundle):
 
     async def _read_again(self) -> None:
         try:
-            authorities = await asyncio.to_thread(_read, self._file)
+            authorities = await asyncio.to_thread(_read_authorities, self._file)
             if authorities is not None:
                 super().__init__(authorities)
                 self._problem = None
@@ -227,7 +227,7 @@ def parse_authorities(data: bytes) -> tuple[ParsedCertificate, ...]:
     return tuple(map(parse_certificate, certificates))
 
 
-def _read(file: WatchedFile) -> tuple[ParsedCertificate, ...] | None:
+def _read_authorities(file: WatchedFile) -> tuple[ParsedCertificate, ...] | None:
     """Return the authorities of a changed file; in a thread, since a thousand take long."""
     content = file.read_if_changed()
     return None if content is None else parse_authorities(content)

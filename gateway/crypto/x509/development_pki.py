@@ -184,7 +184,7 @@ def renew_revocation_lists(directory: Path, *, now: datetime) -> datetime:
 
 def revocation_lists_expire(directory: Path) -> datetime:
     """Return the instant at which the first of the lists expires."""
-    lists = _read(directory)
+    lists = _read_lists(directory)
     if not lists:
         raise PkiRefused(f"{directory / REVOCATION_LISTS} has no list")
     # A list without an end counts as due: this PKI never issues one.
@@ -211,7 +211,7 @@ def _issue_again(directory: Path, additions: Mapping[str, Entries], now: datetim
 
 def _current_list(directory: Path, issuer: IssuingAuthority) -> x509.CertificateRevocationList:
     subject = issuer.certificate.subject
-    for revocation_list in _read(directory):
+    for revocation_list in _read_lists(directory):
         if revocation_list.issuer == subject:
             return revocation_list
     raise PkiRefused(f"{directory / REVOCATION_LISTS} has no list of {subject.rfc4514_string()}")
@@ -221,7 +221,7 @@ def _number(revocation_list: x509.CertificateRevocationList) -> int:
     return revocation_list.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
 
 
-def _read(directory: Path) -> tuple[x509.CertificateRevocationList, ...]:
+def _read_lists(directory: Path) -> tuple[x509.CertificateRevocationList, ...]:
     path = directory / REVOCATION_LISTS
     try:
         return load_revocation_lists(path.read_bytes())

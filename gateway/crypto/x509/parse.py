@@ -291,7 +291,7 @@ class X509Inspector:
 class StoredCertificateReader:
     """CertificateReader on the library."""
 
-    def read(self, content: str) -> tuple[CertificateFacts, ...]:
+    def read_certificates(self, content: str) -> tuple[CertificateFacts, ...]:
         found = {}
         for text in _texts(content):
             try:

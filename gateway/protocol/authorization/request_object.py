@@ -79,7 +79,7 @@ async def _verified(
         is_encrypted = token.count(".") == _DOTS_OF_JWE
         if is_encrypted:
             token = _decrypted(draft, client, token)
-        is_signed = signatures.read(token).algorithm != UNSIGNED
+        is_signed = signatures.read_claims(token).algorithm != UNSIGNED
         unsigned = None if is_signed else signatures.read_unsigned(token)
         said = unsigned or await signatures.verify(client, token)
     except InvalidToken as error:

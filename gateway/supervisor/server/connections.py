@@ -308,7 +308,7 @@ class _Connection(TCPServer):
                 self._discard_timer.cancel()
 
     async def _serve(self) -> None:
-        while data := await self._read():
+        while data := await self._receive_bytes():
             if self._discards:
                 continue
             is_between = not self._has_used_h11 or self._http11.between_requests
@@ -324,7 +324,7 @@ class _Connection(TCPServer):
                 if not self._discards:
                     break
 
-    async def _read(self) -> bytes:
+    async def _receive_bytes(self) -> bytes:
         try:
             return await self.reader.read(MAX_RECV)
         except OSError:
