@@ -55,7 +55,7 @@ from gateway.representations.events import render_user_event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerOptions:
-    """What listeners are made of; `mailed_events` are names of events.
+    """Services for listeners; `mailed_events` are names of events.
 
     `events_file` is the file that the listener `file` appends to.
     """
@@ -77,7 +77,7 @@ class Listener(Protocol):
 
 @runtime_checkable
 class QueueingListener(Protocol):
-    """Queues something of events, such as a mail. The dispatch logs any exception of it."""
+    """Queues mails or other results of events; the dispatch logs its exceptions."""
 
     def wants(self, realm: Realm, name: str, *, failed: bool) -> bool:
         """Return whether it wants events of that name."""

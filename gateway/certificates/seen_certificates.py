@@ -58,7 +58,7 @@ class SeenCertificates:
     def note_use(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
     ) -> None:
-        """Note which client and user have used a certificate whose sighting still waits."""
+        """Note client and user of a certificate whose first use is not stored yet."""
         waiting = self._waiting.get((realm_id, leaf.digest))
         if waiting is None:
             return

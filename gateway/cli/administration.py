@@ -1,4 +1,4 @@
-"""What the commands of administration share: the use cases, run as the local operator."""
+"""Shared by the commands of administration: the use cases, run as the local operator."""
 
 import asyncio
 import json
@@ -279,7 +279,7 @@ def _document(
 
 
 def confirm_removal(what: str, *, yes: bool) -> None:
-    """Ask whether something is to be removed, unless `--yes` was given."""
+    """Ask for confirmation of a removal, unless `--yes` was given."""
     if not yes:
         click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
 

@@ -81,7 +81,7 @@ async def remove_entry(operator: RealmOperator, certificate: str) -> None:
 
 
 def _thumbprint(text: str) -> str:
-    """Return the thumbprint that the text is, or that of the certificate in the file."""
+    """Return the text if it is a thumbprint, or the thumbprint of the certificate in the file."""
     from gateway.crypto.x509.parse import describe, load_any_certificate
     from gateway.domain.errors import InvalidInput
     from gateway.representations.certificates import Thumbprint

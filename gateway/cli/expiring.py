@@ -93,7 +93,7 @@ def _show(found: "tuple[Expiration, ...]", now: datetime, output: str) -> None:
 
 
 def _left(left: timedelta) -> str:
-    """Return what is left in whole days, or hours on the last one."""
+    """Return the remaining time in whole days, or in hours on the last day."""
     if left < timedelta():
         return "expired"
     if left < _UNITS["d"]:

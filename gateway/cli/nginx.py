@@ -50,7 +50,7 @@ _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 
 
 class PlainHttp(StrEnum):
-    """What the plain HTTP listener does."""
+    """Behavior of the plain HTTP listener."""
 
     REDIRECT = "redirect"
     FORWARD = "forward"

@@ -95,7 +95,7 @@ UNREADABLE: Final = (
     x509.InvalidVersion,
     jwt.PyJWTError,
 )
-"""What parsing a key or a key set raises."""
+"""Errors of parsing a key or a key set."""
 
 
 class ClientKeySets:
@@ -284,7 +284,7 @@ def _digests(registered: VerificationKeys) -> frozenset[bytes]:
 
 @cached(1024 * 1024)
 def _set_digests(key_set: str) -> frozenset[bytes]:
-    """Return the digests of certificates and keys in a set; what cannot be read is left out."""
+    """Return the digests of certificates and keys in a set; unreadable entries are skipped."""
     return frozenset(digest for jwk in keys_of(key_set) for digest in _of_key(jwk))
 
 

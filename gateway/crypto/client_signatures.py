@@ -144,7 +144,7 @@ def _keys(
 
 
 def _set_keys(key_set: str, jws: jose.CompactJws, algorithm: str) -> Iterator[PublicKey]:
-    """Yield the keys of a set that may have signed; one that cannot be read is left out."""
+    """Yield the keys of a set that may have signed; unreadable keys are skipped."""
     chosen = [jwk for jwk in keys_of(key_set) if _may_be(jwk, jws.header.get("kid"), algorithm)]
     for jwk in chosen[:_MOST_TRIED]:
         try:
@@ -190,7 +190,7 @@ _PARSED: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class _ProofKey:
-    """What the header of a proof says."""
+    """Algorithm and key in the header of a proof."""
 
     algorithm: str
     key: PublicKey

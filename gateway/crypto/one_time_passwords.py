@@ -1,7 +1,7 @@
 """Codes of one-time passwords, as Keycloak stores them: two JSON strings, the key in clear text.
 
-The key of the HMAC is the stored text itself, or what it stands for where the credential says that
-it is Base32. Spec: RFC 4226 §5.3, RFC 6238 §4. Keycloak: OTPCredentialModel; 6 (one-time passwords)
+The key of the HMAC is the stored text itself, or its decoded bytes if the credential marks it as
+Base32. Spec: RFC 4226 §5.3, RFC 6238 §4. Keycloak: OTPCredentialModel; 6 (one-time passwords)
 """
 
 import base64
@@ -95,7 +95,7 @@ def _first(stored: _Stored, window: int, now: datetime) -> int:
 
 
 def _advanced(stored: _Stored, step: int) -> str:
-    """Return the data of the credential whose codes begin after the step.
+    """Return the credential data that accepts codes after the step only.
 
     The counter of a code of the time is the step after it; Keycloak does not read it there.
     """

@@ -5,7 +5,7 @@ A password credential in Keycloak's two JSON strings, written with the same byte
 Imported credentials are read here too: the cost is checked before every computation.
 Keycloak: PasswordCredentialModel, `credentialData` and `secretData`
 
-How each scheme of password hashes is computed; names and costs stand in `HASH_SCHEMES`.
+How each scheme of password hashes is computed; names and costs are in `HASH_SCHEMES`.
 
 PBKDF2 runs in cryptography, which takes half the time of hashlib for the same hash; Argon2 runs
 in passlib. Both release the interpreter while they work. Spec: RFC 8018 §5.2, RFC 9106
@@ -220,7 +220,7 @@ def _standard_text(stored: StoredPassword) -> str:
 
 def _passlib_argon2() -> Any:
     # 60 ms and 3 MB that a process without passwords does not spend. Not from passlib.hash, which
-    # finds its names when they are asked for: two threads that import it at once can miss them.
+    # resolves its names on access: two threads that import it at once can miss them.
     from passlib.handlers.argon2 import (  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
         argon2,
     )
@@ -232,7 +232,7 @@ ALGORITHMS: Final[Mapping[str, PasswordAlgorithm]] = {
     scheme.name: Argon2(scheme) if scheme.digest is None else Pbkdf2(scheme)
     for scheme in HASH_SCHEMES
 }
-"""Name of a scheme -> what computes it."""
+"""Name of a scheme -> its implementation."""
 
 
 _NICENESS = 10
@@ -246,8 +246,8 @@ def hash_password(
 ) -> tuple[str, str]:
     """Return `(credential_data, secret_data)`; blocks for the time that hashing takes.
 
-    Raises ValueError for an unknown algorithm, InvalidInput for what is no password, and for
-    more iterations than may be computed.
+    Raises ValueError for an unknown algorithm, InvalidInput for an invalid password or too many
+    iterations.
     """
     scheme = _scheme(algorithm)
     cost, most = iterations or scheme.iterations, scheme.most_iterations
@@ -287,7 +287,7 @@ def needs_rehash(
 ) -> bool:
     """Tell whether the stored hash was made otherwise than a new one would be.
 
-    A realm whose rule asks for more than may be computed gets no new hashes.
+    A realm that requires more iterations than allowed gets no new hashes.
     """
     scheme = _scheme(algorithm)
     if (iterations or 0) > scheme.most_iterations:
@@ -402,7 +402,7 @@ class PooledPasswordHasher:
 
 
 def _step_back() -> None:
-    """Let this thread wait where the others need its core: who has a token goes first."""
+    """Lower the priority of this thread: token requests run first."""
     if sys.platform == "linux":  # elsewhere niceness is the whole process's
         thread = threading.get_native_id()
         niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS

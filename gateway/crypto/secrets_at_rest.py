@@ -1,4 +1,4 @@
-"""Encryption of what the database keeps secret.
+"""Encryption of secrets in the database.
 
 Secrets in the database: sealed with AES-256-GCM under the operator's key.
 

@@ -1,4 +1,4 @@
-"""What an attack is, and what it works with.
+"""Attacks and their tools.
 
 Attacks the running proxy under a URL by all attacks.
 """
@@ -262,7 +262,7 @@ def _try_forged_identity(target: AttackTarget) -> Iterator[Finding]:
 def _arriving(
     target: AttackTarget, path: str, location: Location | None, names: Sequence[str], marker: str
 ) -> Iterator[Finding]:
-    """Send the names together, and one by one where that is refused or one of them arrives."""
+    """Send the names together, then one by one if the request is refused or a name arrives."""
     headers = (*target.authorization, *((name, f"{marker}-{name}") for name in names))
     answer = target.edge.ask(path, headers=headers, certificate=target.certificate)
     if answer.allowed and marker.encode() not in answer.content:
@@ -281,7 +281,7 @@ FORGED_IDENTITY = Attack(
 
 
 _METHODS: Final = ("GET", "HEAD", "OPTIONS")
-"""Methods that change nothing, should one of them pass."""
+"""Methods that change nothing if a request passes."""
 _SAMPLE: Final = "realmgate-doctor"
 _PATHS_REMEDY: Final = (
     "include realmgate/guard.conf in every location with content, merge_slashes on"
@@ -449,7 +449,7 @@ ATTACKS: Final[tuple[Attack, ...]] = (
 
 
 def examine_edge(target: AttackTarget) -> Iterator[Examination]:
-    """Yield what each attack achieved."""
+    """Yield the result of each attack."""
     url = target.edge.url
     try:
         target.edge.ask()

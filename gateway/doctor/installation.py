@@ -89,7 +89,7 @@ _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 _MOST_PAIRS: Final = 20
 """Pairs of users that a finding names."""
 _TIME_TO_ANSWER = timedelta(seconds=3)
-"""For a program that is asked for its version."""
+"""Timeout of a program that prints its version."""
 Check = Callable[["Settings"], str]
 """Checks one part: returns a sentence that it works, or raises ProblemFound."""
 
@@ -387,7 +387,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
 
 
 def examine_installation(settings: "Settings") -> Iterator[Examination]:
-    """Yield what each check found."""
+    """Yield the findings of each check."""
     for name, check in CHECKS:
         try:
             yield Examination(name, ExaminationOutcome.OK, check(settings))

@@ -197,7 +197,7 @@ DECISION_CACHE = NginxCheck(
 
 
 def _find_decision_internal(proxy: Proxy) -> Iterator[Finding]:
-    """Callers must not reach the decision endpoint: its answers tell what would be allowed."""
+    """Callers must not reach the decision endpoint: its responses reveal the rules."""
     for location in proxy.decisions:
         if not location.is_internal:
             yield Finding(
@@ -223,7 +223,7 @@ _REQUIRED: Final = {
 
 
 def _find_decision_request(proxy: Proxy) -> Iterator[Finding]:
-    """What nginx reports of the request must be its own, never the caller's. attacks: B4."""
+    """Values of the request must come from nginx, never from headers of the caller. attacks: B4."""
     for location in proxy.decisions:
         if location not in proxy.to_gateway:
             continue  # of decision-answer

@@ -114,7 +114,7 @@ def read_installed_proxy(settings: "Settings") -> Proxy | Examination:
 
 
 def gateway_facts(settings: "Settings") -> GatewayFacts:
-    """Return what the gateway expects of its proxy."""
+    """Return the settings that the gateway expects of its proxy."""
     listen = settings.listen
     return GatewayFacts(
         certificate_header=settings.certificate_header,
@@ -126,7 +126,7 @@ def gateway_facts(settings: "Settings") -> GatewayFacts:
 
 
 def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
-    """Yield what each check found, and first how much was examined."""
+    """Yield the extent of the examination, then the findings of each check."""
     servers = counted(len(proxy.configuration.servers), "server")
     locations = counted(len(tuple(proxy.configuration.locations)), "location")
     text = f"nginx: {servers} with {locations} examined by {len(CHECKS)} checks."
@@ -138,7 +138,7 @@ def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
 
 
 def _not_examined(settings: "Settings", reason: str) -> Examination:
-    """Return what is known of nginx where its configuration is not."""
+    """Return the facts about nginx that are known without its configuration."""
     header, remedy = settings.certificate_header, "run doctor with --nginx CONF"
     if settings.certificate_lookup == NginxLookup.name and header != NginxLookup.default_header:
         problem = (

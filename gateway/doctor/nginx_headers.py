@@ -21,7 +21,7 @@ _OF_GUARD: Final = "$realmgate_forwarded_authorization"
 
 
 def _find_authorization_header(proxy: Proxy) -> Iterator[Finding]:
-    """The caller's token reaches the service although it is to be removed.
+    """The caller's token reaches the service although a rule removes it.
 
     A second line beside guard.conf does it, for nginx sends both; so does a former guard.conf,
     which leaves the header to nginx. attacks: B8

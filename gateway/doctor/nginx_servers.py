@@ -99,7 +99,7 @@ def _find_gateway_address(proxy: Proxy) -> Iterator[Finding]:
 
 
 def _is_remote(host: str) -> bool:
-    """Tell whether it is an address that is neither of this machine nor of a private network."""
+    """Tell whether the address is neither of this machine nor of a private network."""
     try:
         address = ip_address(host.rpartition(":")[0].strip("[]"))
     except ValueError:
@@ -126,7 +126,7 @@ _BUILT_IN: Final = {"combined"}
 
 
 def _find_logged_secrets(proxy: Proxy) -> Iterator[Finding]:
-    """Access logs must not hold credentials, nor the queries that codes and tokens come in.
+    """Access logs must not contain credentials, or queries with codes and tokens.
 
     attacks: E5
     """
@@ -273,7 +273,7 @@ _SET_BY_NGINX: Final = "$hostname"
 
 
 def _find_server_name(proxy: Proxy) -> Iterator[Finding]:
-    """The gateway chooses the site by the name of nginx's server, which has to be one of a site.
+    """The gateway chooses the site by the name of nginx's server, which must be a host of a site.
 
     nginx chooses the server by the name that the caller sends, without its port, and its
     default server gets every name that no server has. `$server_name` is the first name of the
@@ -313,7 +313,7 @@ def _of_value(location: Location, value: str, place: FilePlace) -> Iterator[Find
 
 
 def _of_server(server: Server, sites: SiteTable | None) -> Iterator[Finding]:
-    """Yield what is wrong with the names of a server that protects a site."""
+    """Yield the findings about the names of a server that protects a site."""
     first, *others = server.listed_names or ("",)
     if first in {"", "_"} or first.startswith("~") or first.endswith(".*"):
         kind = "no name" if first in {"", "_"} else f"the first name {first}"
@@ -354,7 +354,7 @@ def _of_name(name: str, place: FilePlace, sites: SiteTable) -> Iterator[Finding]
 def _of_further_name(
     first: str, name: str, place: FilePlace, sites: SiteTable
 ) -> Iterator[Finding]:
-    """Yield a finding for a name whose requests are refused, as it is not of the same site."""
+    """Yield a finding for a name outside the site: its requests are refused."""
     for each in (name.removeprefix("."), f"*{name}") if name.startswith(".") else (name,):
         try:
             reported = proxy_server(first, "https"), proxy_server(each, "https")
@@ -372,7 +372,7 @@ def _of_further_name(
 
 
 def _of_ports(proxy: Proxy, sites: SiteTable) -> Iterator[Finding]:
-    """Yield servers of one name whose services differ, where one site without their ports decides.
+    """Yield servers of one name with different services, if one site without ports decides.
 
     The ports of listeners may be mapped to others, so they are counted and not compared.
     """

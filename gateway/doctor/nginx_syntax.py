@@ -46,7 +46,7 @@ class SyntaxProblem(Exception):
 
 
 class _End(Enum):
-    """What ended a sequence of words."""
+    """The mark that ended a sequence of words."""
 
     SEMICOLON = "semicolon"
     BLOCK = "block"
@@ -102,7 +102,7 @@ class _Reader:
         self._line = 1
 
     def words(self) -> tuple[FilePlace, list[str], _End]:
-        """Return the words up to the next mark, the line of the first, and what the mark is."""
+        """Return the words up to the next mark, the line of the first, and the mark."""
         words: list[str] = []
         first: FilePlace | None = None
         while True:
@@ -226,7 +226,7 @@ LARGEST: Final = 16 * 1024 * 1024
 
 
 class _Files(Protocol):
-    """Where the files of a configuration are."""
+    """Source of the files of a configuration."""
 
     def matching(self, pattern: str) -> list[str]:
         """Return the files that an include names, in nginx's order."""

@@ -1,4 +1,4 @@
-"""What a mail says, as text and as HTML, in the language of the user.
+"""Mails as text and as HTML, in the language of the user.
 
 The texts are Keycloak's keys, `<kind>Subject` and `<kind>Body`; those of the realm (`localization`)
 override the built-in ones. All of them are plain text: the template of the HTML escapes every one,
@@ -105,7 +105,7 @@ def _refused(place: Path | str, allowed: str) -> InvalidInput:
 
 _BEGIN_LEFT_TO_RIGHT: Final = "\u2066"
 _END_OF_DIRECTION: Final = "\u2069"
-"""Isolate names and commands, whose signs would move to other places. Unicode: UAX #9."""
+"""Isolate names and commands from bidirectional text around them. Unicode: UAX #9."""
 
 
 def expiring_arguments(mail: Mail, texts: Texts) -> tuple[str, str]:

@@ -48,7 +48,7 @@ _MOST_DOCUMENT_BYTES: Final = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """A document, or else why there is none."""
+    """A document or the reason for its absence."""
 
     at: datetime
     content: bytes | None = field(repr=False)

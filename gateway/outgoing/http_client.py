@@ -1,4 +1,4 @@
-"""The one HTTP client for URLs that others name, such as a client's `jwks_uri`.
+"""The HTTP client for URLs that the operator does not choose, such as a client's `jwks_uri`.
 
 It connects to the address that was checked, never resolves a name twice, follows no redirect,
 uses no proxy of the environment, and sends nothing but the request. One request has a limit of
@@ -98,7 +98,7 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 _NAMES_AT_ONCE: Final = 2
 """Of the four threads that uvloop resolves names in."""
 LONGEST_LOOK_UP: Final = timedelta(milliseconds=500)
-"""Of a name whose addresses are known; these are used where it takes longer."""
+"""For a name with known addresses; these are used where it takes longer."""
 KNOWN_FOR: Final = timedelta(hours=1)
 _KNOWN_BYTES: Final = 256 * 1024
 
@@ -182,7 +182,7 @@ _PORTS: Final = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """What is requested, and of which server. `path` is with its query."""
+    """Method, URL and server of a request. `path` is with its query."""
 
     secure: bool
     host: str

@@ -45,7 +45,7 @@ _NO: Final = frozenset({"false", "no", "off", "0"})
 HIDDEN: Final = "***"
 
 Reader = Callable[[Any], object]
-"""Returns the value of a setting; what it returns itself it accepts too."""
+"""Returns the value of a setting; it accepts its own results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _long_enough(value: Secret) -> Secret:
 
 
 def _refused(check: Callable[[Secret], object], value: Secret) -> Secret:
-    """Return the secret unless the room that will work with it refuses it."""
+    """Return the secret if its user accepts it."""
     try:
         check(value)
     except InvalidInput as refusal:

@@ -11,7 +11,7 @@ the list that each certificate names. Spec: RFC 5280 §5.2.5, §6.3.3 (b) (2)
 
 A set of serial numbers in about 24 bytes each, built without a step that takes long.
 
-A `set` of a million numbers takes 100 MB, and sorting them holds the interpreter for a second.
+A `set` of a million numbers takes 100 MB, and sorting them blocks the interpreter for a second.
 """
 
 import hashlib
@@ -37,8 +37,8 @@ from gateway.domain.limits.caches import size_of
 class ListScope:
     """The certificates that a list is about.
 
-    `names` are those of the distribution point that a certificate must name, one of them; None:
-    any. `unusable` says why the list can be used for no certificate.
+    A certificate must name the distribution point by one of `names`; None: any. `unusable` says why
+    the list can be used for no certificate.
     """
 
     names: frozenset[x509.GeneralName] | None = field(default=None, repr=False)
@@ -134,7 +134,7 @@ class SerialNumbers:
 LARGEST_LIST: Final = 64 * 1024 * 1024
 """Bytes of DER; a list of a million entries has about 40 MB."""
 _LARGEST_IN_ONE_PIECE: Final = 8 * 1024 * 1024
-"""Ed25519 verifies all bytes in one call that holds the interpreter."""
+"""Ed25519 verifies all bytes in one call that blocks the interpreter."""
 _UTC_TIME: Final = 0x17
 _GENERALIZED_TIME: Final = 0x18
 _SHORT: Final = 0x80
@@ -329,7 +329,7 @@ class _Entries:
     def __init__(self, der: bytes, begin: int, end: int) -> None:
         self._der, self._begin, self._end = der, begin, end
         self._harmless: set[bytes] = set()
-        """Encoded extensions that were read before: most entries have one of a few."""
+        """Encoded extensions that were read before: most entries repeat one of a few."""
         self.unusable: str | None = None
 
     def read_serials(self) -> SerialNumbers:

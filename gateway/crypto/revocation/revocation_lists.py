@@ -1,11 +1,10 @@
 """Whether a certificate was revoked, by lists in a file and at URLs.
 
 As with nginx, every authority of the settings needs a list, and a list past its next update refuses
-all certificates of its authority, unless a setting of the realm accepts them. For other authorities
-of a path, such as a realm's own, a list counts where there is one. The newest list of an authority
-counts. The file is read again when it changes; when it becomes unreadable, the lists read before
-stay in force until they are stale.
-Spec: RFC 5280 §5, §6.3; attacks A9, A10
+all certificates of its authority, unless a setting of the realm accepts them. Other authorities of
+a path, such as a realm's own, need no list; an existing one is used. The newest list of an
+authority counts. The file is read again when it changes; when it becomes unreadable, the lists read
+before stay in force until they are stale. Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
 import asyncio
@@ -98,7 +97,7 @@ class RevocationLists:
         return is_listed(self._find_list(issuer), certificate.serial, now)
 
     async def renew(self) -> None:
-        """Read changed files again; a large one goes on in the background."""
+        """Read changed files again; a large one continues in the background."""
         await self._bundle.renew()
         await self._renew_lists()
 
@@ -143,7 +142,7 @@ class RevocationLists:
                 yield str(issuer.subject), found.issued, end_of(found)
 
     def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
-        """Return what the authority has revoked; None without a usable list."""
+        """Return the revoked serial numbers; None without a usable list."""
         found = self._find_list(authority)
         return None if found is None else found.serials
 

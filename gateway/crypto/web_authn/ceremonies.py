@@ -1,4 +1,4 @@
-"""Registration and authentication as fido2 verifies them, and what it leaves to its users.
+"""Registration and authentication by fido2, with the checks that it does not make.
 
 fido2 verifies the type, the challenge, the origin, the hash of the relying party, the flags of
 presence and verification, and the signature. Spec: WebAuthn Level 3 §7.1, §7.2
@@ -52,7 +52,7 @@ _UNVERIFIED: Final = (
     *(InvalidSignature, UnsupportedAlgorithm),
     *(DuplicateExtension, ExtensionNotFound, InvalidVersion),
 )
-"""What fido2 raises for a response that is wrong or cannot be read."""
+"""Errors of fido2 for a wrong or unreadable response."""
 _LONGEST_ID: Final = 1023
 """Bytes of a credential id. Spec: WebAuthn Level 3 §7.1"""
 _LONGEST_RESPONSE: Final = 16 * 1024

@@ -33,7 +33,7 @@ from gateway.domain.limits.caches import SingleFlight
 from gateway.domain.ports.certificates import MalformedCertificate
 
 LONGEST_WAIT: Final = timedelta(seconds=1)
-"""Of a request for a changed file; one that takes longer to read counts once it was read."""
+"""Of a request for a changed file; a larger file takes effect once it is read."""
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after a change; file systems count in steps of up to two seconds."""
 _State = tuple[int, int, int, int, int]
@@ -41,7 +41,7 @@ _State = tuple[int, int, int, int, int]
 
 
 class WatchedFile:
-    """One file, and what it held when it was read last."""
+    """A file with the digest of its last content."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,7 +66,7 @@ class WatchedFile:
             return True
 
     def read_if_changed(self) -> bytes | None:
-        """Return the content if it is another than the last time; raises OSError."""
+        """Return the content if it has changed since the last time; raises OSError."""
         try:
             if self._state is not None and self._look() == self._state:
                 return None

@@ -1,4 +1,4 @@
-"""The development PKI: a root, an issuing authority, and what a demonstration needs below them.
+"""The development PKI: a root, an issuing authority, and certificates for a demonstration.
 
 nginx checks revocation for every link of a chain, so one file holds the lists of both authorities.
 
@@ -83,7 +83,7 @@ def key_pem(key: PrivateKey) -> bytes:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the directory for one change at a time; raises PkiRefused when there is none."""
+    """Lock the directory for one change at a time; raises PkiRefused when there is none."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -109,7 +109,7 @@ def _write(path: Path, content: bytes) -> None:
     mode = PRIVATE if path.suffix == ".key" else PUBLIC
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
-        # The umask may have taken readers away from a public file; nginx may be one of them.
+        # The umask may have taken readers away from a public file, such as nginx.
         os.fchmod(descriptor, mode)
         file.write(content)
         file.flush()

@@ -65,7 +65,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class ParsedCertificate(CertificateFacts):
-    """A certificate with what the checks ask of it once.
+    """A certificate with values that the checks need, computed once.
 
     `key_digest` is the SHA-256 of its encoded SubjectPublicKeyInfo.
     """

@@ -195,7 +195,7 @@ class PathSearch:
         return PathResult(path, refusal, self._since, self._until)
 
     def _path(self, leaf: ParsedCertificate) -> CertificationPath | None:
-        """Return the first path that is valid now, or else one that is valid at another time."""
+        """Return the first path that is valid now, or else a path that is valid at another time."""
         dated: CertificationPath | None = None
         try:
             for chain, origin in self._chains((leaf,)):
@@ -352,7 +352,7 @@ _LIBRARY_NAMES = (
 
 
 def certificate_usage(parsed: ParsedCertificate) -> CertificateUsage:
-    """Return what the extensions of a certificate say of its usage."""
+    """Return the usage in the extensions of a certificate."""
     purposes = parsed.extension(x509.ExtendedKeyUsage)
     policies = parsed.extension(x509.CertificatePolicies)
     return CertificateUsage(
