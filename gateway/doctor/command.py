@@ -50,9 +50,7 @@ def _attack_options(command: Callable[..., None]) -> Callable[..., None]:
                 help="Attack the running proxy there. Repeatable.",
             ),
             click.option(
-                "--address",
-                metavar="HOST",
-                help="Connect there instead of to the host of the URL.",
+                "--address", metavar="HOST", help="Connect there instead of to the host of the URL."
             ),
             click.option(
                 "--ca",

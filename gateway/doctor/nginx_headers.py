@@ -4,13 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gateway.doctor.findings import FilePlace, Finding
-from gateway.doctor.nginx_scopes import (
-    SECRET_HEADER,
-    Location,
-    Proxy,
-    Server,
-    where_lost,
-)
+from gateway.doctor.nginx_scopes import SECRET_HEADER, Location, Proxy, Server, where_lost
 from gateway.domain.forward_auth import Site
 from gateway.domain.hosts import AmbiguousTarget, proxy_server
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
