@@ -1,16 +1,10 @@
-"""Signatures of others: assertions, request objects and DPoP proofs.
+"""Signatures of clients: assertions and request objects by registered keys, and DPoP proofs.
 
-Verifying JWTs that clients have signed, with the keys that are registered for them.
-
-The header's `alg` must fit the registered key: a public key never serves as an HMAC secret. `kid`
-chooses among the client's own keys; `jku`, `jwk`, `x5u` and `x5c` are not read, `crit` is refused.
-Spec: RFC 7515 §5.2, RFC 8725 §3.1, §3.10; attacks C13, C14
-
-Verifying DPoP proofs with the public key in their header.
-
-The key is given by value alone: a proof that names it by `jku`, `x5u` or `x5c` is refused, and none
-of them is read. A client sends the same header with each of its proofs, so its key is parsed once.
-Spec: RFC 9449 §4.2, §4.3; RFC 7638; RFC 8725 §3.1, §3.10. Keycloak: 2.5 proofs of possession
+The header's `alg` must fit the key: a public key never serves as an HMAC secret. `kid` chooses
+among the client's own keys; `jku`, `x5u` and `x5c` are not read, nor `jwk` except in a DPoP proof;
+`crit` is refused. A client repeats the header of its proofs, so its key is parsed once.
+Spec: RFC 7515 §5.2, RFC 7638, RFC 8725 §3.1, §3.10, RFC 9449 §4.2, §4.3; attacks C13, C14.
+Keycloak: 2.5 proofs of possession
 """
 
 import hmac

@@ -1,21 +1,14 @@
-"""Password hashing: the schemes, stored hashes, and the hasher over them.
+"""Password hashes in Keycloak's two JSON strings: schemes, parsing, and hashing off the event loop.
 
-A password credential in Keycloak's two JSON strings, written with the same bytes.
-
-Imported credentials are read here too: the cost is checked before every computation.
-Keycloak: PasswordCredentialModel, `credentialData` and `secretData`
-
-How each scheme of password hashes is computed; names and costs are in `HASH_SCHEMES`.
-
+Names and costs are in `HASH_SCHEMES`. The cost of a stored hash is checked before it is computed.
 PBKDF2 runs in cryptography, which takes half the time of hashlib for the same hash; Argon2 runs
-in passlib. Both release the interpreter while they work. Spec: RFC 8018 §5.2, RFC 9106
-
-Hashing and checking passwords, off the event loop.
+in passlib. Both release the interpreter while they work.
 
 A new hash is computed from the normal form C of the text. Keycloak hashes the text as typed, so a
 check tries the text as given first and its form C second: imported hashes verify unchanged, and a
 password set on one system verifies when another composes its accents differently.
-Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers
+Spec: RFC 8018 §5.2, RFC 8265 §4 (normalisation), RFC 9106, NIST SP 800-63B §3.1.1.
+Keycloak: PasswordCredentialModel, `credentialData` and `secretData`; password hashing providers
 """
 
 import base64

@@ -1,20 +1,11 @@
-"""Private and secret keys as realms store them, and as JWK.
-
-Private keys: which kind each algorithm takes; generating, writing and reading them.
+"""Private and secret keys of realms: generating, storing and loading them, and their public JWK.
 
 A key that does not fit its algorithm is refused when it is loaded, not when it signs. The library's
 own check of an imported RSA key holds the interpreter lock for a time that grows with the fourth
-power of the key's length. So its numbers are bounded first and checked in short steps. Spec: RFC
-7518 §3.1, §3.3, §3.4; RFC 8037 §3.1; RFC 8017 §3.2, §A.1.2; FIPS 186-5 §B.3.1
-
-A realm's symmetric keys: HMAC keys sign refresh tokens, and tokens where HS256 to HS512 is set.
-
-The algorithm is that of the key record. Keycloak: the OCT keys of a realm, kid a UUID.
-Spec: RFC 7518 §3.2
-
-How a public key is published: the members and their order as Keycloak writes them.
-
-Spec: RFC 7517 §4, RFC 7518 §6.2, §6.3, RFC 8037 §2. Keycloak: kid, kty, alg, use, x5c, x5t,
+power of the key's length. So its numbers are bounded first and checked in short steps. HMAC keys
+sign refresh tokens, and tokens where HS256 to HS512 is set. JWK members have Keycloak's order.
+Spec: RFC 7517 §4; RFC 7518 §3.1 to §3.4, §6.2, §6.3; RFC 8037 §2, §3.1; RFC 8017 §3.2, §A.1.2;
+FIPS 186-5 §B.3.1. Keycloak: the OCT keys of a realm, kid a UUID; kid, kty, alg, use, x5c, x5t,
 x5t#S256, then the key itself; x5c in plain base64, all else base64url.
 """
 

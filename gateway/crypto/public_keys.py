@@ -1,13 +1,8 @@
-"""Parsing public keys; the only module that lets the library do it, after checking their sizes.
+"""The only module that lets the library parse public keys, certificates and revocation lists.
 
+Sizes and the public key are checked on the encoding first: the library reads a certificate lazily.
 Elliptic curves are named, never given by their parameters; DSA and Diffie-Hellman keys are refused.
-Spec: RFC 5280 §4.1.2.7, RFC 3279 §2.3.1, RFC 5480 §2.1.1, RFC 8410 §3, RFC 7517, RFC 7518 §6
-
-Parsing certificates and revocation lists: the only module that lets the library do it.
-
-The size and the public key are checked on the encoding first. The library reads a certificate
-lazily: the parts that are parsed later, such as the key, are checked here. Spec: RFC 5280 §4.1,
-§5.1
+Spec: RFC 5280 §4.1, §5.1, RFC 3279 §2.3.1, RFC 5480 §2.1.1, RFC 8410 §3, RFC 7517, RFC 7518 §6
 """
 
 from collections.abc import Mapping

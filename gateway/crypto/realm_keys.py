@@ -1,25 +1,15 @@
-"""The keys of a realm: parsed once and kept, they sign and open what is encrypted for it.
-
-Signing and verifying a realm's JWTs with keys parsed once.
+"""The keys of a realm, generated or imported, parsed once: signing, verifying and decrypting.
 
 The algorithm belongs to the key: `alg` of a token must equal it. `kid` chooses among the realm's
 own keys; `jku`, `jwk`, `x5u` and `x5c` are not read, `crit` is refused because no extension is
 understood. PyJWT's algorithms do the cryptography; the parts are joined here, since PyJWT encodes
-the header for each token, in another order than Keycloak's {"alg","typ","kid"}.
-Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11
-
-Keys of a realm, generated or imported, with the certificates that Keycloak publishes.
+the header for each token, in another order than Keycloak's {"alg","typ","kid"}. A JWE without
+`kid` is decrypted with the active key for `alg`; a passive key still decrypts.
 
 An imported key is checked in full once: stored keys are trusted. A key that is too short is
 refused, and a key so long that signing would block a worker. Keycloak: CN is the realm's name, ten
 years, kid from the public key; the key provider `rsa`, whose refusals have these texts and which
-takes any length. Spec: RFC 5280 §4.1
-
-A realm's keys for encryption: published for senders, and used to decrypt.
-
-The algorithm belongs to the key: `alg` of a JWE must equal it. `kid` chooses among the realm's own
-keys; without one the active key for `alg` is used. A passive key still decrypts. Spec: RFC 7516
-§5.2, RFC 8725 §3.1, §3.2
+takes any length. Spec: RFC 5280 §4.1, RFC 7515 §5, RFC 7516 §5.2, RFC 8725 §3.1, §3.2, §3.10, §3.11
 """
 
 import base64

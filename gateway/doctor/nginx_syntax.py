@@ -1,13 +1,10 @@
-"""Parses nginx's configuration language: directives, blocks, quotes, comments, with their lines.
+"""Parses a configuration of nginx with its includes, from disk or from `nginx -T`.
 
 The grammar is the one of nginx's own reader, so that both read a file alike: a word ends at a
 blank, `;` or `{`, never at `}` or `#`; `${` starts a variable; a backslash keeps the next
-character. Source: https://github.com/nginx/nginx/blob/master/src/core/ngx_conf_file.c
-
-Reads a whole configuration of nginx with its includes, from disk or from `nginx -T`.
-
-A relative name in an `include` is resolved against the folder of the main file, as nginx does.
-Source: https://nginx.org/en/docs/ngx_core_module.html#include
+character. A relative name in an `include` is resolved against the folder of the main file.
+Source: https://github.com/nginx/nginx/blob/master/src/core/ngx_conf_file.c,
+https://nginx.org/en/docs/ngx_core_module.html#include
 """
 
 import re

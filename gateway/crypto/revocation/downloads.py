@@ -1,13 +1,9 @@
-"""Revocation lists at URLs of the operator, a realm or a certificate, downloaded before they end.
+"""Revocation lists at URLs of the operator, a realm or a certificate, renewed before they expire.
 
 A list that cannot be downloaded stays in force until it is stale. An older list than the one in
 force does not replace it, since lists usually come over http, where an old list could be replayed.
-Spec: RFC 5280 §5.1.2.5, §8; attacks A10
-
-Revocation lists of a file or a response: PEM blocks one after another, or one list in DER.
-
-Large documents are decoded piece by piece, so that other threads run in between.
-Spec: RFC 7468 §6; RFC 5280 §4.2.1.13 (one list in DER)
+A response has PEM blocks, or one list in DER; it is decoded in pieces, so that other threads run.
+Spec: RFC 5280 §4.2.1.13, §5.1.2.5, §8; RFC 7468 §6; attacks A10
 """
 
 import asyncio

@@ -1,15 +1,8 @@
-"""Revocation lists that were read together, found by the authority whose key signed them.
+"""Revocation lists by the authority whose key signed them, and their effect on a certificate.
 
 An authority need not be known when the lists are read: its signature is verified when a path first
-contains it, over a digest that was computed with the list.
-
-The effect of a revocation list, or of a missing one, on a certificate: the rule of all lists.
-
-Spec: RFC 5280 §6.3; attacks A9, A10
-
-The addresses of revocation lists that a certificate names.
-
-Spec: RFC 5280 §4.2.1.13, §6.3.3
+contains it, over a digest that was computed with the list. Spec: RFC 5280 §4.2.1.13, §6.3; attacks
+A9, A10
 """
 
 from collections import defaultdict

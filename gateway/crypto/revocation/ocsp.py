@@ -1,11 +1,8 @@
-"""Whether a certificate was revoked, by OCSP where the realm asks for it.
+"""The revocation status of a certificate by OCSP, if the realm asks for it.
 
 A response is reused until it expires. Only a certificate with a trusted path leads to a request: no
-caller chooses the address. Spec: RFC 6960; attacks A12
-
-Requests and responses of OCSP for one certificate of one issuer.
-
-Spec: RFC 6960 §3.2, §4.1, §4.2, §4.4.1; RFC 5019 §2.1 (SHA-1 names the certificate); attacks A12
+caller chooses the address. Spec: RFC 6960 §3.2, §4.1, §4.2, §4.4.1; RFC 5019 §2.1 (SHA-1 names the
+certificate); attacks A12
 """
 
 import asyncio

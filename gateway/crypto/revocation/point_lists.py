@@ -2,15 +2,12 @@
 
 A list counts in the realm whose certificate named its address. The operator does not choose the
 URLs in certificates, so everything is bounded: bytes and time of a download, downloads at the same
-time of a server and of a realm, and the memory of all lists. The realm that takes the most of it
-loses its least recently used list first. Spec: RFC 5280 §4.2.1.13, §6.3; attacks A10, C21
-
-Whether a certificate was revoked, by the lists at the distribution points that it names.
+time of a server and of a realm, and the memory of all lists. The realm that uses the most memory
+loses its least recently used list first.
 
 Only certificates of a trusted path are evaluated, from the anchor downwards: an address is followed
-once the authorities above its certificate are known to be good. A certificate without a point says
-nothing here. Where no list can be downloaded, a current list that is configured is enough. Spec:
-RFC 5280 §6.3.3; attacks A10, C21
+once the authorities above its certificate are not revoked. If no list can be downloaded, a current
+list that is configured is enough. Spec: RFC 5280 §4.2.1.13, §6.3; attacks A10, C21
 """
 
 import asyncio

@@ -1,17 +1,12 @@
 """One revocation list, parsed without an object for each of its entries.
 
 The entries are read from the DER in place, everything else by the library, from a copy without
-them. Meant for a thread: a million entries take a second or two, in which other threads run.
-Spec: RFC 5280 §5.1, §5.2, §5.3; X.690 §8, §10
-
-Which certificates a partial revocation list is about, by its issuing distribution point.
+them. Meant for a thread: a million entries take a second or two, in which other threads run. Serial
+numbers take about 24 bytes each; a `set` of a million would take 100 MB, and sorting it blocks the
+interpreter for a second.
 
 An issuer that has too many certificates for one list divides them: by kind, or by the address of
-the list that each certificate names. Spec: RFC 5280 §5.2.5, §6.3.3 (b) (2)
-
-A set of serial numbers in about 24 bytes each, built without a step that takes long.
-
-A `set` of a million numbers takes 100 MB, and sorting them blocks the interpreter for a second.
+the list that each certificate names. Spec: RFC 5280 §5.1 to §5.3, §6.3.3 (b) (2); X.690 §8, §10
 """
 
 import hashlib

@@ -1,15 +1,13 @@
-"""The trusted authorities: those of a PEM file, and those of a realm or client.
+"""The trusted authorities of a PEM file, a realm or a client, and files that change at run time.
 
 As with nginx, a path must end at a self-signed certificate of the file. An authority of the same
 name with another key is another authority. Spec: RFC 5280 §6.1; attacks A8, A14
 
-A file that is replaced while the gateway runs: by rename, in place or behind a symbolic link.
-
-Compared is the file that the path resolves to now, so a switched link (Kubernetes: `..data`) and a
-replaced folder count as well. The time of the last change of the inode cannot be set, so a
-time set back hides nothing. Times have the granularity of the kernel's clock, so a file written a
-moment ago is compared by content. The gateway must be given the folder of the file: a bind mount of
-one file keeps showing the old one after a rename.
+A file may be replaced by rename, in place or behind a symbolic link (Kubernetes: `..data`): the
+file that the path resolves to now is compared. The time of the last change of the inode cannot be
+set, so a time set back hides nothing. A file written a moment ago is compared by content, since
+times have the granularity of the kernel's clock. The gateway must be given the folder of the file:
+a bind mount of one file keeps showing the old one after a rename.
 """
 
 import asyncio

@@ -1,19 +1,9 @@
 """The development PKI: a root, an issuing authority, and certificates for a demonstration.
 
-nginx checks revocation for every link of a chain, so one file holds the lists of both authorities.
-
-The files of a development PKI: their names, how they are written, read and locked.
-
-Keys are readable by their owner only. A file is written beside its place and moved there.
-
-The revocation lists of the development PKI: revoking, and issuing again before they expire.
-
-nginx refuses all certificates of an authority whose list is missing or past its next update, so one
-file holds the lists of both authorities. Spec: RFC 5280 §5.1, §5.2.3 (the number always increases)
-
-Reading a file of revocation lists, one PEM block after another.
-
-Spec: RFC 7468 §6; RFC 5280 §5
+Keys are readable by their owner only. A file is written beside its place and moved there. nginx
+refuses all certificates of an authority whose list is missing or past its next update, and checks
+every link of a chain, so one file holds the revocation lists of both authorities.
+Spec: RFC 5280 §5.1, §5.2.3 (the number always increases); RFC 7468 §6
 """
 
 import fcntl

@@ -2,15 +2,11 @@
 
 Names only propose an issuer, the signature decides. Every step checks one signature, and their
 number is bounded: authorities of the same name and loops of cross-certificates end the search.
-Spec: RFC 5280 §6.1; RFC 4158 §2.4, §3.5; attacks A8, A14
 
-What a certificate must be, taken by itself, to be accepted from a TLS client.
-
-nginx checks most of this too, except on a listener with `optional_no_ca`, which passes on what
-OpenSSL rejects first: a server's certificate of an unknown authority arrives there (attacks A7).
-Spec: RFC 5280 §4.2, §6.1.4; RFC 8705 §7.5; SP 800-131A (key sizes, hashes)
-
-What a certificate is issued for. Spec: RFC 5280 §4.2.1.3, §4.2.1.4, §4.2.1.12.
+Each certificate is checked by itself too. nginx makes most of these checks, except on a listener
+with `optional_no_ca`, which passes on what OpenSSL rejects first: a server's certificate of an
+unknown authority arrives there (attacks A7). Spec: RFC 5280 §4.2, §6.1; RFC 4158 §2.4, §3.5;
+RFC 8705 §7.5; SP 800-131A (key sizes, hashes); attacks A8, A14
 """
 
 import sys

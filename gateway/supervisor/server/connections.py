@@ -5,12 +5,10 @@ task and in one write; Hypercorn answers all others through h11. Hypercorn itsel
 of a client that went away until its keep-alive time is over, and waits forever for a client that
 sends half a request or does not read the response.
 
-Accepts the connections of a listening socket, and lets an end lose none of them.
-
-asyncio's server stops accepting when it closes, while the kernel goes on: connections that arrive
-until the last process has closed the socket wait in its queue with their requests, and are reset
-then. A proxy answers 502 to each such request that it must not send again.
-Source: attacks F14
+An end loses no accepted connection. asyncio's server stops accepting when it closes, while the
+kernel continues: connections that arrive until the last process has closed the socket wait in its
+queue with their requests, and are reset then. A proxy answers 502 to each such request that it must
+not send again. Source: attacks F14
 """
 
 import asyncio
