@@ -1,15 +1,10 @@
-"""The sites that this worker protects now: those of the rules file and those of all realms.
-
-The rules file: sites that the operator protects, read again while the gateway runs.
-
-A new version that is not valid is logged with all its errors, and the sites before it stay.
-
-The sites that this worker protects now: those of the rules file and those of all realms.
+"""The protected sites of a worker: those of the rules file and those of all realms.
 
 The table stays the same object until a site changes. A change of a realm drops its sites by
 message, or by the change log, which is read at most `CHANGES_AGE` before an answer; all are loaded
 again after a lost connection, and by age. While the database is unavailable the table is used for
-up to an hour, unless a realm is known to have changed.
+up to an hour, unless a realm is known to have changed. A rules file that is not valid is logged
+with all its errors, and its former sites stay.
 """
 
 import asyncio
