@@ -132,7 +132,6 @@ class AttackedEdge:
 
     @property
     def port(self) -> int:
-        """Return the port."""
         return urlsplit(self.url).port or _PORTS[self.scheme]
 
     @property

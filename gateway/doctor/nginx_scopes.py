@@ -120,7 +120,6 @@ class Server:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return the names of `server_name`."""
         return frozenset(self.listed_names)
 
     @property
@@ -153,7 +152,6 @@ class Location:
 
     @property
     def is_condition(self) -> bool:
-        """Tell whether it is an `if`."""
         return self.scope.directive.name == "if"
 
     @property

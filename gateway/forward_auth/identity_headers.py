@@ -226,7 +226,6 @@ class ServiceTokens:
 
 
 def _client_roles(identity: AssertedIdentity) -> dict[str, Any]:
-    """Return the roles by client."""
     access: dict[str, Any] = {}
     for role in sorted(identity.client_roles):
         client, name = parse_client_role(role)

@@ -116,7 +116,6 @@ class LogoutRequest:
 
     @property
     def hinted_session(self) -> str | None:
-        """The session that the hint names."""
         session_id = (self.hint or {}).get("sid")
         return session_id if isinstance(session_id, str) else None
 

@@ -115,7 +115,6 @@ class FlowUnitOfWork:
         return flow
 
     def get_execution(self, execution_id: str) -> tuple[Flow, Execution]:
-        """Return an execution and its flow."""
         found = self.flows.holding(execution_id)
         if found is None:
             raise NotFound("Illegal execution")

@@ -127,7 +127,6 @@ class RevocationListSet:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether there is no list."""
         return not self._by_issuer and not self._kept
 
     @property

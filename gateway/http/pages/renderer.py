@@ -379,7 +379,6 @@ class PageRenderer:
         return Reply(status, headers, body)
 
     def texts(self, frame: PageFrame) -> Texts:
-        """Return the texts of a page."""
         catalogs = self._design(frame).catalogs
         return texts_for(frame.locale, frame.texts, catalogs, self._designs.built_in.catalogs)
 

@@ -113,7 +113,6 @@ class AnyOfValues:
     """Whether PostgreSQL indexes the column for patterns."""
 
     def found(self, events: EventsOf) -> tuple[Condition, ...]:
-        """Return a condition for each value."""
         if self._is_equality(events):
             return tuple(and_(self.column == value, *events.within()) for value in self.values)
         # PostgreSQL removes equal columns from an order, and would read along the index of time

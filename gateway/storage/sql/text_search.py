@@ -81,7 +81,6 @@ def _combined(
     column: Column[Any],
     conditions: Sequence[ColumnElement[bool]],
 ) -> CTE:
-    """Return each combination with every value of one more column."""
 
     def least(of: CTE, *further: ColumnElement[bool]) -> ScalarSelect[Any]:
         same = (each == of.c[each.name] for each in known)
