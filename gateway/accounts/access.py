@@ -91,10 +91,7 @@ class AccountAccess:
     """Finds the caller. Methods raise NotAuthenticated, NotFound and StoreUnavailable."""
 
     def __init__(
-        self,
-        access_tokens: AccessTokens,
-        constraint: SenderConstraint,
-        directory: Directory,
+        self, access_tokens: AccessTokens, constraint: SenderConstraint, directory: Directory
     ) -> None:
         self._access_tokens = access_tokens
         self._constraint = constraint

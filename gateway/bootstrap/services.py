@@ -491,11 +491,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 age=settings.cache_age,
             ),
             authorities=CurrentAuthorities(
-                database,
-                clock,
-                invalidation,
-                read_changes=follower.read,
-                age=settings.cache_age,
+                database, clock, invalidation, read_changes=follower.read, age=settings.cache_age
             ),
             certificate_owners=CachedCertificateOwners(
                 database, clock, invalidation, age=settings.cache_age

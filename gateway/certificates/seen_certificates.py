@@ -9,11 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 from gateway.certificates.trust import CertificateTrust
-from gateway.domain.certificates import (
-    CertificateEvidence,
-    ClientCertificate,
-    PresentedCertificate,
-)
+from gateway.domain.certificates import CertificateEvidence, ClientCertificate, PresentedCertificate
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.expiry import Sighting
 from gateway.domain.limits.caches import SizedCache

@@ -47,9 +47,7 @@ from gateway.domain.ports.certificates import (
     Revocations,
     SelectedAuthorities,
 )
-from gateway.domain.realm import (
-    Realm,
-)
+from gateway.domain.realm import Realm
 
 _PREPARED_BYTES: Final = 64 * 1024 * 1024
 _PARSED_FACTOR: Final = 12
@@ -336,11 +334,7 @@ class AnchoredTrust:
         return PathResult(path, found.refusal, found.since, found.until)
 
     def _result(
-        self,
-        evidence: CertificateEvidence,
-        authorities: Authorities,
-        realm: Realm,
-        now: datetime,
+        self, evidence: CertificateEvidence, authorities: Authorities, realm: Realm, now: datetime
     ) -> _Remembered:
         leaf, chain = evidence.leaf, evidence.chain
         policies = realm.certificates.trust.policies

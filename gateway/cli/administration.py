@@ -13,9 +13,7 @@ from gateway.cli.installation import installed_settings
 from gateway.domain.resources import ValueT
 
 if TYPE_CHECKING:
-    from gateway.admin.access import (
-        Acting,
-    )
+    from gateway.admin.access import Acting
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.delivery_queues import UserMails, WaitingWebhooks
     from gateway.admin.expiry import ExpiryListing
@@ -160,10 +158,7 @@ class LocalOperator:
 
         Raises BadParameter for `option` where there is no such realm; RealmNotFound for None.
         """
-        from gateway.admin.access import (
-            find_realm,
-            operator,
-        )
+        from gateway.admin.access import find_realm, operator
         from gateway.domain.errors import RealmNotFound
 
         try:
@@ -183,18 +178,14 @@ class RealmOperator(LocalOperator):
 
     async def user(self, name: str) -> "User":
         """Return the user with that name or id; raises InvalidInput."""
-        from gateway.admin.access import (
-            find_user,
-        )
+        from gateway.admin.access import find_user
 
         async with self.services.database.read() as stores:
             return await find_user(stores, self.acting.realm, name)
 
     async def client(self, client_id: str) -> "Client":
         """Return the client with that public name; raises NotFound."""
-        from gateway.admin.access import (
-            existing,
-        )
+        from gateway.admin.access import existing
 
         realm = self.acting.realm
         async with self.services.database.read() as stores:

@@ -342,10 +342,7 @@ async def _sites(
         async with operator.services.database.read() as stores:
             readable = await stores.sites.list(acting.realm.id)
             unreadable = await stores.sites.list_unreadable(acting.realm.id)
-        return [
-            *((realm, site) for site in readable),
-            *((realm, site) for site in unreadable),
-        ]
+        return [*((realm, site) for site in readable), *((realm, site) for site in unreadable)]
     file = operator.services.rules_file
     of_file: tuple[Site, ...] = ()
     if file is not None:

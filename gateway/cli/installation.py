@@ -119,11 +119,7 @@ def _lookup_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         if shown:
             text = f"How the proxy sends the client certificate: {', '.join(LOOKUPS)}."
         command = click.option(
-            *flag.spellings,
-            flag.variables[0],
-            metavar="NAME",
-            help=text,
-            hidden=not shown,
+            *flag.spellings, flag.variables[0], metavar="NAME", help=text, hidden=not shown
         )(command)
     return command
 

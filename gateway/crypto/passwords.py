@@ -214,9 +214,7 @@ def _standard_text(stored: StoredPassword) -> str:
 def _passlib_argon2() -> Any:
     # 60 ms and 3 MB that a process without passwords does not spend. Not from passlib.hash, which
     # resolves its names on access: two threads that import it at once can miss them.
-    from passlib.handlers.argon2 import (  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
-        argon2,
-    )
+    from passlib.handlers.argon2 import argon2  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
 
     return argon2
 

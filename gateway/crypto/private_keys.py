@@ -73,8 +73,7 @@ def generate_rsa_key(bits: int = RSA_BITS) -> rsa.RSAPrivateKey:
 
 
 def generate_private_key(
-    algorithm: KeyAlgorithm,
-    rsa_key: Callable[[], rsa.RSAPrivateKey] = generate_rsa_key,
+    algorithm: KeyAlgorithm, rsa_key: Callable[[], rsa.RSAPrivateKey] = generate_rsa_key
 ) -> PrivateKey:
     """Generate a key for `algorithm`, which is not a symmetric one."""
     if algorithm is SignatureAlgorithm.EDDSA:

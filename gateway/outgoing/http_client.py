@@ -57,9 +57,7 @@ class AddressPolicy:
         return address.is_global and not unusual
 
 
-def _with_contained(
-    address: IPv4Address | IPv6Address,
-) -> tuple[IPv4Address | IPv6Address, ...]:
+def _with_contained(address: IPv4Address | IPv6Address) -> tuple[IPv4Address | IPv6Address, ...]:
     """Return the address, or the ones that count where it stands for IPv4 addresses."""
     if isinstance(address, IPv4Address):
         return (address,)
@@ -261,11 +259,7 @@ class GuardedHttpClient:
         return await self._in_time("GET", url, (), b"")
 
     async def post(
-        self,
-        url: str,
-        content: bytes,
-        media_type: str,
-        headers: Sequence[tuple[str, str]] = (),
+        self, url: str, content: bytes, media_type: str, headers: Sequence[tuple[str, str]] = ()
     ) -> Response:
         """Request the URL by POST."""
         length = str(len(content))

@@ -124,8 +124,5 @@ WEBHOOKS: Final = DeliveryWords(
     "webhook", "webhook not received", "webhook given up", "webhooks left for later"
 )
 LOGOUT_NOTICES: Final = DeliveryWords(
-    "client",
-    "logout notice not received",
-    "logout notice dropped",
-    "logout notices left for later",
+    "client", "logout notice not received", "logout notice dropped", "logout notices left for later"
 )

@@ -65,12 +65,7 @@ class RevocationLists:
         self._reading: SingleFlight[str, None] = SingleFlight()
         self._rule = RevocationListRule()
 
-    async def refusal(
-        self,
-        path: CertificationPath,
-        realm: Realm,
-        now: datetime,
-    ) -> str | None:
+    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
         if self._downloads is not None or (
             self._file is not None and self._file.may_have_changed()
         ):

@@ -13,11 +13,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509 import DuplicateExtension, ExtensionNotFound, InvalidVersion
 from fido2 import cbor
-from fido2.attestation import (
-    Attestation,
-    AttestationType,
-    verify_x509_chain,
-)
+from fido2.attestation import Attestation, AttestationType, verify_x509_chain
 from fido2.attestation.base import InvalidAttestation
 from fido2.cose import RS256, CoseKey
 from fido2.server import Fido2Server

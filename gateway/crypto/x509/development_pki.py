@@ -278,12 +278,7 @@ def create_pki(
 
 
 def issue_client(
-    directory: Path,
-    client: str,
-    order: ClientOrder,
-    *,
-    now: datetime,
-    force: bool = False,
+    directory: Path, client: str, order: ClientOrder, *, now: datetime, force: bool = False
 ) -> tuple[str, str]:
     """Issue a client certificate with a new key; return the names of its two files."""
     if not FILE_NAME.fullmatch(client) or client in RESERVED_NAMES:
