@@ -99,7 +99,7 @@ def _cited_sections(cited: str) -> Iterator[tuple[str, str | None, str]]:
     """Yield the first and the last number of each cited section, and what follows them."""
     for part in re.split(r"[,;](?![^()]*\))", cited):
         match = SECTIONS.match(part.strip())
-        if match and _is_section(*match.groups()[:2], IN_BRACKETS.sub("", match[3]).rstrip()):
+        if match and _is_section(match[1], match[2], IN_BRACKETS.sub("", match[3]).rstrip()):
             yield match[1], match[2], match[3]
 
 
