@@ -1,7 +1,7 @@
 """One administrative change: its transaction, its admin events, and what it invalidates.
 
 Events are stored in the transaction of the change; gateways are notified once it is committed.
-Keycloak: 10.4, 7.1 (clear-realm-cache ...)
+Keycloak: 10.4 admin events, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Roles of a realm and of its clients, and the users and groups that have them.
 
-Keycloak: 7.3 (roles, roles-by-id, roles of clients, composites), 7.2, 7.3 (role-mappings,
+Keycloak: 7.3 (roles, roles-by-id, roles of clients, composites), 7.2 users, 7.3 (role-mappings,
 `available`, `composite`; users and groups of a role); RoleRepresentation (`composites`)
 """
 

@@ -3,7 +3,7 @@
 With a consent end the offline tokens of its client, and the client's part in the sessions of the
 user. Notices for the clients of sessions are stored in the transaction that ends the sessions.
 Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats), 7.2 (sessions,
-offline-sessions, logout, consents), 17.5; clients/{id}/user-sessions, session-count
+offline-sessions, logout, consents), 17.5 applications; clients/{id}/user-sessions, session-count
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Updates of a user's own profile and e-mail address, by the rules of the realm.
 
-Keycloak: 16.1, 17.2, UpdateEmail
+Keycloak: 16.1 required actions, 17.2 profile, UpdateEmail
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -305,7 +305,7 @@ class ProfileUpdates:
 
     Only attributes that the user is shown, and may change, are taken from a form; all others stay.
     A document replaces all that the user may change. A new e-mail address is not verified.
-    Keycloak: 16.1, 17.2
+    Keycloak: 16.1 required actions, 17.2 profile
     """
 
     def __init__(self, updates: AccountUpdates) -> None:
@@ -390,7 +390,7 @@ class EmailUpdates:
     and an administrator who removes it, end the link. So do another password, a user who ends
     sessions, and the end of the session that the link was asked for in: an attacker with the
     account for a moment must not regain it by an older link.
-    Keycloak: UpdateEmail, 16.1
+    Keycloak: UpdateEmail, 16.1 required actions
     """
 
     def __init__(self, updates: AccountUpdates) -> None:

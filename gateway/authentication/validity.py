@@ -3,7 +3,7 @@
 Each use of a token, a code, a cookie, a session of a site or a certificate asks here, and turns
 the cause of a refusal into the error of its protocol. A temporary lock-out refuses what begins
 something; it ends nothing, so a stranger who guesses passwords signs no user out.
-Keycloak: 1.7, 3, 4.2
+Keycloak: 1.7 refresh, 3 (sessions), 4.2 what counts
 """
 
 from collections.abc import Mapping
@@ -174,7 +174,7 @@ class Validity:
 
         Raises NoLongerValid for a credential that was revoked, that is not of the session, or
         whose client has left it. A session that is over, and that of a disabled user or realm, may
-        be ended: the holder gains nothing. Keycloak: 12.6
+        be ended: the holder gains nothing. Keycloak: 12.6 logout
         """
         require_usable_client(issued.client)
         session = issued.session

@@ -72,17 +72,11 @@ from gateway.bootstrap.accounts import (
     session_use_cases,
     user_use_cases,
 )
-from gateway.bootstrap.client_certificates import (
-    ClientCertificates,
-    certificate_explainer,
-)
+from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
 from gateway.bootstrap.services import Services, resource_administration
 from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.crypto.x509.reader import X509AuthorityParser
-from gateway.http.admin.certificates import (
-    expiry_operations,
-    explanation_operations,
-)
+from gateway.http.admin.certificates import expiry_operations, explanation_operations
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations

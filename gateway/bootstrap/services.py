@@ -500,11 +500,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 public_urls=public_urls(settings),
             ),
             authorities=CurrentAuthorities(
-                database,
-                clock,
-                invalidation,
-                read_changes=follower.read,
-                age=settings.cache_age,
+                database, clock, invalidation, read_changes=follower.read, age=settings.cache_age
             ),
             certificate_owners=CachedCertificateOwners(
                 database, clock, invalidation, age=settings.cache_age

@@ -1,10 +1,4 @@
-"""The commands of mails and webhooks that wait or failed.
-
-`realmgate mail`: list mails that wait or were given up, and test the mail server of a realm.
-
-Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
-
-`realmgate webhook`: list the events that wait for webhooks, and send them again.
+"""`realmgate mail` and `realmgate webhook`: waiting and failed deliveries, tests of mail servers.
 
 Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """

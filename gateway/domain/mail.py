@@ -1,6 +1,7 @@
 """Mail to users: the messages, the server that sends them, and the queue where they wait.
 
-Mails are stored with what causes them and sent afterwards by any worker. Keycloak: 8.1; attacks E8
+Mails are stored with what causes them and sent afterwards by any worker. Keycloak: 8.1 realm;
+attacks E8
 """
 
 import re
@@ -62,7 +63,7 @@ EVENT_MAILS: Final = {
     "USER_DISABLED_BY_TEMPORARY_LOCKOUT": MailKind.EVENT_TEMPORARY_LOCKOUT,
     "USER_DISABLED_BY_PERMANENT_LOCKOUT": MailKind.EVENT_PERMANENT_LOCKOUT,
 }
-"""Name of an event -> the mail about it. Keycloak: 10.6"""
+"""Name of an event -> the mail about it. Keycloak: 10.6 listeners"""
 ABOUT_EVENTS: Final = frozenset(EVENT_MAILS.values())
 """The first argument of their texts is the time of the event, or the type of a credential."""
 CAUSED_BY_STRANGERS: Final = frozenset(
@@ -81,7 +82,7 @@ NOTIFICATIONS: Final = (
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
 )
-"""Events that cause a mail unless the operator chooses others. Keycloak: 10.6"""
+"""Events that cause a mail unless the operator chooses others. Keycloak: 10.6 listeners"""
 
 
 class Encryption(StrEnum):

@@ -1,6 +1,6 @@
 """The links of mails: opened by GET, used once by POST.
 
-Keycloak: LoginActionsService, 16.2
+Keycloak: LoginActionsService, 16.2 mailed links
 """
 
 from collections.abc import Iterable, Mapping
@@ -122,7 +122,7 @@ class ActionTokenEndpoint:
     Methods raise PageError for a link without effect, and StoreUnavailable.
 
     Mail scanners open links before their readers do: GET changes nothing. Of several POSTs, at any
-    gateways, one acts. Keycloak: LoginActionsService, 16.2
+    gateways, one acts. Keycloak: LoginActionsService, 16.2 mailed links
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Token revocation: a client ends its own token before its time.
 
-Spec: RFC 7009 §2; Keycloak: 12.5
+Spec: RFC 7009 §2; Keycloak: 12.5 revocation
 """
 
 from collections.abc import Mapping

@@ -1,15 +1,10 @@
-"""The sites that this worker protects now: those of the rules file and those of all realms.
-
-The rules file: sites that the operator protects, read again while the gateway runs.
-
-A new version that is not valid is logged with all its errors, and the sites before it stay.
-
-The sites that this worker protects now: those of the rules file and those of all realms.
+"""The protected sites of a worker: those of the rules file and those of all realms.
 
 The table stays the same object until a site changes. A change of a realm drops its sites by
 message, or by the change log, which is read at most `CHANGES_AGE` before an answer; all are loaded
 again after a lost connection, and by age. While the database is unavailable the table is used for
-up to an hour, unless a realm is known to have changed.
+up to an hour, unless a realm is known to have changed. A rules file that is not valid is logged
+with all its errors, and its former sites stay.
 """
 
 import asyncio
@@ -41,7 +36,7 @@ class ChangingFile(Protocol):
 
     path: Path
 
-    def read(self) -> bytes:
+    def read_content(self) -> bytes:
         """Return the content as it is now; raises OSError."""
 
     def read_if_changed(self) -> bytes | None:
@@ -78,7 +73,7 @@ class RulesFile:
 
     def load(self) -> None:
         """Read the file; raises InvalidInput with all its errors, also where it is missing."""
-        self._use(self._parse(self._read(self._file.read), self._source))
+        self._use(self._parse(self._read(self._file.read_content), self._source))
 
     async def watch(self) -> None:
         """Read new versions until cancelled."""

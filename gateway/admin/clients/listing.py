@@ -3,7 +3,7 @@
 A caller who may view clients sees their secrets, as in Keycloak; but the secret of a service
 account with more rights than the caller is masked. Clients that hold administrative roles cannot be
 changed.
-Keycloak: 7.3, 9; GET clients, clients/{id}/service-account-user,
+Keycloak: 7.3 clients, 9 (administrative roles); GET clients, clients/{id}/service-account-user,
 clients/{id}/installation/providers/{id}
 """
 

@@ -1,6 +1,6 @@
 """The rows of clients: the clients, their secrets, keys, sessions, nodes, devices, and policies.
 
-Keycloak: 7.1, 7.3
+Keycloak: 7.1 realms, 7.3 clients
 """
 
 from collections.abc import Awaitable, Callable, Mapping

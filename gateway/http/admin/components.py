@@ -1,4 +1,4 @@
-"""The rows of components and keys. Keycloak: 7.3, 8.5 (KeysMetadata)."""
+"""The rows of components and keys. Keycloak: 7.3 clients, 8.5 (KeysMetadata)."""
 
 from gateway.admin.components import Components
 from gateway.admin.keys import KeyMetadata

@@ -1,4 +1,7 @@
-"""The rows of events: .../events, .../events/config and .../admin-events. Keycloak: 10.5."""
+"""The rows of events: .../events, .../events/config and .../admin-events.
+
+Keycloak: 10.5 event endpoints.
+"""
 
 from typing import Final
 

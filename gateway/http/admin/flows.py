@@ -1,6 +1,6 @@
 """The rows of authentication flows, executions, their configurations and required actions.
 
-Keycloak: 7.4
+Keycloak: 7.4 flows
 """
 
 from collections.abc import Awaitable

@@ -1,4 +1,7 @@
-"""The rows of groups: .../groups, .../group-by-path and .../default-groups. Keycloak: 7.1, 7.3."""
+"""The rows of groups: .../groups, .../group-by-path and .../default-groups.
+
+Keycloak: 7.1 realms, 7.3 clients.
+"""
 
 from http import HTTPStatus
 from typing import Final

@@ -5,7 +5,7 @@ permissions read it: so a row holds all that is known without asking the databas
 
 A body is read strictly and within the limit of its operation. JSON is judged as everywhere: bounded
 depth and numbers, no name twice, text that stores can hold.
-Keycloak: 7, 9, 0.2 (answers to malformed JSON); Spec: RFC 8259
+Keycloak: 7 (admin API), 9 (administrative roles), 0.2 (answers to malformed JSON); Spec: RFC 8259
 """
 
 import asyncio
@@ -142,7 +142,7 @@ class Operation:
     def proven(self) -> str | None:
         """What the operation changes that proves accounts: it needs the rights of all of them.
 
-        Raises ValueError for an operation that is not in `account_proof.OPERATIONS`.
+        Raises ValueError for an operation that is not in account_proof.toml.
         """
         if self.method == "GET" or self.state is State.NOT_SUPPORTED:
             return None

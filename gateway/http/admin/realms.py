@@ -1,6 +1,6 @@
 """The rows of realms: realms themselves, their files, sessions, caches and texts, and fixed lists.
 
-Keycloak: 7.1
+Keycloak: 7.1 realms
 """
 
 from collections.abc import Awaitable

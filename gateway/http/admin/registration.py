@@ -1,4 +1,7 @@
-"""Registration access tokens, initial access tokens, registration policies. Keycloak: 7.3."""
+"""Registration access tokens, initial access tokens, registration policies.
+
+Keycloak: 7.3 clients.
+"""
 
 from http import HTTPStatus
 

@@ -1,6 +1,6 @@
 """The rows of roles: .../roles, .../clients/{id}/roles, .../roles-by-id, .../role-mappings.
 
-Keycloak: 7.2, 7.3
+Keycloak: 7.2 users, 7.3 clients
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
 """The rows of users: accounts, profile, credentials, mails, groups, sessions, lockouts.
 
-The list of all current lockouts is our addition. Keycloak: 4.3, 7.2, UPConfig
+The list of all current lockouts is our addition. Keycloak: 4.3 attack detection, 7.2 users,
+UPConfig
 """
 
 from http import HTTPStatus

@@ -1,7 +1,8 @@
 """A browser's way through a sign-in: from the authorization request to the client's response.
 
 The engine decides who signs in; consent follows, then what the sign-in is for. Between two requests
-of the browser everything is in the authentication session. Keycloak: 12.10 to 12.12
+of the browser everything is in the authentication session. Keycloak: 12.10 to 12.12 authorization
+to login pages
 """
 
 from collections.abc import Mapping

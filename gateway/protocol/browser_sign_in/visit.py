@@ -60,7 +60,7 @@ class Browser:
 
 
 _MAXIMUM_AGE: Final[timedelta | None] = timedelta(minutes=5)
-"""For an action that sets none. Keycloak: 16.1."""
+"""For an action that sets none. Keycloak: 16.1 required actions."""
 _LINK: Final = "link"
 """The kind of credential that the link of a mail is."""
 _LONGEST_LOCALE: Final = 35

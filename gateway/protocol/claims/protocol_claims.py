@@ -3,7 +3,7 @@
 They are all that a document contains about its issuer, subject, audience, client, session, times,
 scope, key and roles. Mappers decide whether some of them are included; none of them is ever read
 from what a mapper writes.
-Spec: RFC 7519 §4.1, RFC 9068 §2.2, OpenID Connect Core §2, RFC 7662 §2.2; Keycloak: 2.2
+Spec: RFC 7519 §4.1, RFC 9068 §2.2, OpenID Connect Core §2, RFC 7662 §2.2; Keycloak: 2.2 claims
 """
 
 from collections.abc import Mapping, Sequence

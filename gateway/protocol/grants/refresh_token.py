@@ -1,4 +1,4 @@
-"""refresh_token: new tokens for a session that lasts. Spec: RFC 6749 §6; Keycloak: 1.7."""
+"""refresh_token: new tokens for a session that lasts. Spec: RFC 6749 §6; Keycloak: 1.7 refresh."""
 
 import uuid
 from http import HTTPStatus

@@ -3,7 +3,7 @@
 What Keycloak calls standard token exchange: access tokens of the realm alone, and the same user. A
 binding of the exchanged token is proved and kept. The new token ends with the session of the
 exchanged one. The caller's own settings decide what it is for, and `audience` narrows that.
-Spec: RFC 8693; Keycloak: 1.9 (26.7)
+Spec: RFC 8693; Keycloak: 1.9 token exchange (26.7)
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 Checked are signature, issuer, type, time, notBefore, client, session, user and revocation. The
 claims must also agree with each other and with the stored session, so that a token with claims that
 no grant decided is refused although the realm signed it.
-Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
+Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3 userinfo, 12.4 introspection
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Issuing tokens: access, ID and refresh tokens of one answer, and those that go through a browser.
 
 Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 and RFC 9449 §6.1 (cnf), OpenID Connect Core §2;
-Keycloak: 2.1 to 2.3
+Keycloak: 2.1 to 2.3 headers and keys to lifetimes
 """
 
 import re
@@ -82,7 +82,7 @@ class SessionKind(StrEnum):
 class TokenContext:
     """How a token was issued. `grant` is the grant's two letters.
 
-    Keycloak: 2.2.
+    Keycloak: 2.2 claims.
     """
 
     session: SessionKind
@@ -445,7 +445,7 @@ class BrowserTokens:
     another lifespan. An ID token that is a detached signature goes through the browser without
     claims of the user. No access token is given to a client whose tokens are bound to a certificate
     or to a DPoP key: the browser has neither. Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5,
-    §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash); Keycloak: 2.3,
+    §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash); Keycloak: 2.3 lifetimes,
     OIDCLoginProtocol
     """
 

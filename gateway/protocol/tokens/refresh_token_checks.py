@@ -1,7 +1,7 @@
 """Whether a refresh token is valid now: one check for everything that accepts one.
 
 It must be genuine and unexpired, its session and user valid. Only the grant takes its turn in its
-family. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
+family. Spec: RFC 6749 §6; Keycloak: 1.7 refresh, 2.2 claims
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 @dataclass(frozen=True, slots=True)
 class PresentedToken:
-    """A genuine refresh token. Spec: Keycloak 2.2."""
+    """A genuine refresh token. Spec: Keycloak 2.2 claims."""
 
     claims: Mapping[str, Any]
     offline: bool

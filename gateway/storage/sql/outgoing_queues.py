@@ -1,6 +1,4 @@
-"""What waits for delivery in the database: mails, webhooks and logout notices.
-
-What the tables of queues have in common: `realm_id`, `due_at` and `attempts`.
+"""Queues in the database: mails, webhooks and logout notices.
 
 A gateway claims rows by moving the instant when they are due, so that no second one sends them
 meanwhile. PostgreSQL lets gateways pass by the rows that another one is claiming; on SQLite one
@@ -8,11 +6,10 @@ transaction writes at a time.
 
 Rows of one realm (and kind) that were tried as often are a line. The index of a table has one line
 after another, each by the instant when its rows are due. A claim looks at the first row of each
-line, so its cost depends on the number of lines, never on how many rows wait.
+line, so its cost depends on the number of lines, never on the number of waiting rows.
 
-Mails to users: one row each, until a server has accepted the mail or it is given up.
-
-What a mail says is sealed: it may contain a link that signs in.
+A mail is a row until a server has accepted it or it is given up. Its content is sealed: it may
+contain a link that signs in.
 """
 
 import hashlib
