@@ -425,6 +425,8 @@ class Realm:
 
     Those at Keycloak's default are left out; only `representations` reads them.
     """
+    later: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Stored members that a later version has added; only storage reads them."""
     signature_algorithm: SigningAlgorithm = field(init=False, repr=False, compare=False)
     """The algorithm that signs tokens of clients that name no other."""
     certificates: CertificateSettings = field(init=False, repr=False, compare=False)

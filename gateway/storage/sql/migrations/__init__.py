@@ -1,4 +1,4 @@
 """The schema's history. Revisions are four digits, one after another."""
 
-HEAD = "0022"
+HEAD = "0023"
 """The schema this version of the program works with."""
