@@ -22,7 +22,7 @@ Keycloak: 10.6; its lines are texts, these have the same members as fields
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
@@ -328,24 +328,30 @@ class Dispatch:
         self._log = log
         self.names = frozenset(listeners)
 
-    def wants(self, realm: Realm, name: str, *, failed: bool) -> bool:
-        return any(each.wants(realm, name, failed=failed) for _, each in self._of(realm))
-
-    def publish(self, realm: Realm, event: UserEvent) -> None:
-        for listener_name, listener in self._of(realm):
-            try:
-                if listener.wants(realm, event.name, failed=event.error is not None):
-                    listener.on_event(realm, event)
-            except Exception as failure:  # noqa: BLE001 - no listener may fail a request
-                self._log.error(_FAILED, listener=listener_name, exc_info=failure)
-
-    def queueing(self, realm: Realm, name: str, *, failed: bool) -> tuple[str, ...]:
-        return tuple(
+    def receivers(self, realm: Realm, name: str, *, failed: bool) -> tuple[bool, tuple[str, ...]]:
+        chosen = realm.events.listeners
+        listened = any(
+            self._immediate[listener].wants(realm, name, failed=failed)
+            for listener in chosen
+            if listener in self._immediate
+        )
+        return listened, tuple(
             listener
-            for listener in realm.events.listeners
+            for listener in chosen
             if listener in self._queueing
             and self._queueing[listener].wants(realm, name, failed=failed)
         )
+
+    def publish(self, realm: Realm, event: UserEvent) -> None:
+        for name in realm.events.listeners:
+            listener = self._immediate.get(name)
+            try:
+                if listener is None:
+                    continue
+                if listener.wants(realm, event.name, failed=event.error is not None):
+                    listener.on_event(realm, event)
+            except Exception as failure:  # noqa: BLE001 - no listener may fail a request
+                self._log.error(_FAILED, listener=name, exc_info=failure)
 
     async def queue(self, stores: Stores, logged: Sequence[LoggedEvent]) -> None:
         for name, listener in self._queueing.items():
@@ -357,9 +363,3 @@ class Dispatch:
                     raise  # the journal stores the events later, or each one in its own transaction
                 except Exception as failure:  # noqa: BLE001 - no listener may keep events from SQL
                     self._log.error(_FAILED, listener=name, exc_info=failure)
-
-    def _of(self, realm: Realm) -> Iterator[tuple[str, Listener]]:
-        for name in realm.events.listeners:
-            listener = self._immediate.get(name)
-            if listener is not None:
-                yield name, listener

@@ -86,7 +86,7 @@ class Change:
         The only way in which an administrator changes a realm. Raises MissingRights where a setting
         that proves accounts would change and the caller does not have the rights of all of them.
         """
-        require_may_change_realm(self.acting, self.realm, realm)
+        require_may_change_realm(self.acting, self.realm, realm, self.now)
         if realm != self.realm:
             await self.stores.realms.replace(realm)
         self._after = realm

@@ -16,7 +16,6 @@ from gateway.authentication.errors import CertificateRejected
 from gateway.domain.certificates import CertificateUsage, ClientCertificate, PresentedCertificate
 from gateway.domain.distinguished_names import DistinguishedName, canonical_name_of
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.events import Detail
 from gateway.domain.flows import (
     CERTIFICATE_SEPARATOR,
     CertificateOptions,
@@ -24,17 +23,6 @@ from gateway.domain.flows import (
     certificate_options,
 )
 from gateway.domain.limits.patterns import matches_with_group
-
-
-def certificate_details(certificate: ClientCertificate) -> Mapping[str, str]:
-    """Return serial number, subject and issuer of the leaf, the names in Keycloak's form."""
-    leaf = certificate.evidence.leaf
-    return {
-        Detail.X509_SERIAL: str(leaf.serial),
-        Detail.X509_SUBJECT: leaf.legacy_subject,
-        Detail.X509_ISSUER: leaf.legacy_issuer,
-    }
-
 
 _SHOWN: Final = 10
 """Policies of a certificate in a refusal, of which it may have thousands."""

@@ -28,7 +28,7 @@ def require_registered(client: Client, certificate: ClientCertificate) -> None:
     """Raise NotRegistered for a certificate that does not authenticate the client."""
     if not certificate.identifies:
         raise NotRegistered(f"the client certificate is not trusted: {certificate.reason}")
-    _require_name(client, certificate.leaf)
+    _require_name(client, certificate.evidence.leaf)
     authority = client.certificate_authentication.authority
     problem = certificate.authority_problem(authority) if authority else None
     if problem is not None:

@@ -38,46 +38,42 @@ class SeenCertificates:
         self._database = database
         self._noted: SizedCache[_Key, datetime] = SizedCache(_REMEMBERED_BYTES, _weigh)
         """When the day of the last sighting ends."""
-        self._waiting: dict[_Key, Sighting] = {}
+        self.waiting: dict[_Key, Sighting] = {}
+        """Sightings to be written: none most of the time."""
 
     def note(self, realm_id: str, leaf: PresentedCertificate, now: datetime) -> None:
         """Note that the certificate was trusted in the realm."""
         key = (realm_id, leaf.digest)
         end = self._noted.get(key)
-        if (end is not None and now < end) or len(self._waiting) >= MOST_WAITING:
+        if (end is not None and now < end) or len(self.waiting) >= MOST_WAITING:
             return
         day = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
         self._noted.put(key, day + _DAY)
-        self._waiting[key] = Sighting(realm_id, leaf, day)
-
-    @property
-    def are_waiting(self) -> bool:
-        """Tell whether any sighting waits: none does most of the time."""
-        return bool(self._waiting)
+        self.waiting[key] = Sighting(realm_id, leaf, day)
 
     def note_use(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
     ) -> None:
         """Note which client and user have used a certificate whose sighting still waits."""
-        waiting = self._waiting.get((realm_id, leaf.digest))
+        waiting = self.waiting.get((realm_id, leaf.digest))
         if waiting is None:
             return
         client, user_id = client or waiting.client, user_id or waiting.user_id
         if (client, user_id) != (waiting.client, waiting.user_id):
             used = replace(waiting, client=client, user_id=user_id)
-            self._waiting[realm_id, leaf.digest] = used
+            self.waiting[realm_id, leaf.digest] = used
 
     async def write(self) -> None:
         """Store what waits; raises StoreUnavailable, and keeps then what was not stored."""
-        while self._waiting:
-            batch = dict(list(self._waiting.items())[:_BATCH])
+        while self.waiting:
+            batch = dict(list(self.waiting.items())[:_BATCH])
             for key in batch:
-                del self._waiting[key]
+                del self.waiting[key]
             try:
                 async with self._database.write() as stores:
                     await stores.seen_certificates.record(tuple(batch.values()))
             except StoreUnavailable:
-                self._waiting = batch | self._waiting
+                self.waiting = batch | self.waiting
                 raise
 
 

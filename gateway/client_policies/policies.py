@@ -327,13 +327,18 @@ def check_start(policies: Sequence[ClientPolicy], start: AuthorizationStart) -> 
 def check_authorization(
     policies: Sequence[ClientPolicy], request: AuthorizationRequested
 ) -> SignInDemands:
-    """Return the demands of the policies on the sign-in; of several flows the last one counts.
-
-    Raises PolicyRefusal.
-    """
-    flow, requires_consent = None, False
+    """Return the demands of the policies on the sign-in; raises PolicyRefusal."""
     for executor in applied_executors(policies, request):
         executor.check_authorization(request)
+    return sign_in_demands(policies, request)
+
+
+def sign_in_demands(
+    policies: Sequence[ClientPolicy], request: AuthorizationRequested
+) -> SignInDemands:
+    """Return the demands of the policies on the sign-in; of several flows the last one counts."""
+    flow, requires_consent = None, False
+    for executor in applied_executors(policies, request):
         flow = executor.enforced_flow() or flow
         requires_consent = requires_consent or executor.requires_consent()
     return SignInDemands(flow, requires_consent)

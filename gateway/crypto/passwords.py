@@ -309,28 +309,38 @@ def check_password(
 ) -> bool:
     """Verify, and where that fails do the rest of the work of a failure; blocks for it.
 
-    That work is the same whatever is stored: of each kind of hash among `costs`, which are those in
-    use in the realm, and of new hashes the largest number of iterations. Nothing stored is a
-    failure, and so is a stored hash that must not be or cannot be computed: it is logged. A hash
-    beyond all `costs` takes longer.
+    That work is the same whatever is stored: two hashes of each kind among `costs`, which are those
+    in use in the realm, and of new hashes, with the largest number of iterations and one more. The
+    number of hashes tells as much as their iterations. Nothing stored is a failure, and so is a
+    stored hash that must not be or cannot be computed: it is logged. A hash beyond all `costs`
+    takes longer.
     """
-    rest = _work_of_failure(algorithm, iterations, costs)
+    spent: dict[HashKind, int] = {}
     if stored is not None:
         try:
             if verify_password(password, *stored):
                 return True
-            spent = read_stored_password(*stored)
+            computed = read_stored_password(*stored)
         except SecretUnreadable as error:
             structlog.get_logger().warning("stored password is unusable", reason=str(error))
         else:
-            kind = hash_kind(spent.algorithm, spent.parameters)
-            rest[kind] = rest.get(kind, 0) - spent.iterations
-    for (name, parameters), rounds in rest.items():
-        if rounds > 0:
-            value = bytes(HASH_SCHEME_OF[name].key_bytes)
-            left = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
-            verify_password(password, left.credential_data(), left.secret_data())
+            kind = hash_kind(computed.algorithm, computed.parameters)
+            spent[kind] = computed.iterations
+    for kind, rounds in _work_of_failure(algorithm, iterations, costs).items():
+        if kind not in spent:
+            spent[kind] = _compute_hash(password, kind, rounds)
+        _compute_hash(password, kind, max(rounds - spent[kind], 0) + 1)
     return False
+
+
+def _compute_hash(password: Secret, kind: HashKind, rounds: int) -> int:
+    """Do what comparing with a stored hash does; return its iterations."""
+    name, parameters = kind
+    value = bytes(HASH_SCHEME_OF[name].key_bytes)
+    made = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
+    stored = made.credential_data(), made.secret_data()
+    verify_password(password, *stored)
+    return read_stored_password(*stored).iterations
 
 
 def _work_of_failure(

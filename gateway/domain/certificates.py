@@ -9,7 +9,7 @@ the realm master counts in every realm. Spec: RFC 8705 §2, §3; RFC 5280 §4.1,
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from gateway.domain import base64url
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
+from gateway.domain.events import Detail
 from gateway.domain.limits.caches import cached
 from gateway.domain.resources import StoredKind
 
@@ -113,10 +114,15 @@ class PresentedCertificate(CertificateFacts):
     key_digest: bytes = b""
     usage: CertificateUsage = _NO_USAGE
     names_digest: bytes = b""
+    event_details: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    """Serial number, subject and issuer, the names in Keycloak's form."""
     _thumbprint: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Encode the digest once: each token and each log line has it."""
+        """Write once what each token, event and log line has."""
+        names = {Detail.X509_SUBJECT: self.legacy_subject, Detail.X509_ISSUER: self.legacy_issuer}
+        details = {Detail.X509_SERIAL: str(self.serial), **names}
+        object.__setattr__(self, "event_details", details)
         object.__setattr__(self, "_thumbprint", base64url.encode(self.digest))
 
     @property

@@ -1,12 +1,16 @@
 """Queues of the background: webhook events and logout notices, their failures and next tries.
 
-Entries are stored with the change that causes them and sent afterwards by any worker.
+Entries are stored with the change that causes them. The worker that stored them is woken and sends
+them; any worker sends the entries that it finds due later.
 Spec: OpenID Connect Back-Channel Logout §2.5 (a provider may send again what has failed)
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from typing import Final, Protocol, TypeVar
 
 from gateway.domain.clients import OPENID_CONNECT, Client
@@ -70,6 +74,35 @@ class Deliveries(Protocol[Claimed]):
 
     async def deliver(self, claimed: Claimed) -> FailedDelivery | None:
         """Send one, and note how it ended in the queue; return the failure."""
+
+
+class DeliveryQueue(Enum):
+    """The queues of the database."""
+
+    MAILS = auto()
+    WEBHOOKS = auto()
+    LOGOUT_NOTICES = auto()
+
+
+class QueueSignals:
+    """Tells the loops that send that this process has committed entries. For one event loop."""
+
+    def __init__(self) -> None:
+        self._events = {queue: asyncio.Event() for queue in DeliveryQueue}
+
+    def notify(self, queues: Iterable[DeliveryQueue]) -> None:
+        """End the wait for each queue, or the next one where no loop waits now."""
+        for queue in queues:
+            self._events[queue].set()
+
+    async def wait(self, queue: DeliveryQueue, longest: timedelta) -> bool:
+        """Wait for entries of a queue; return whether they came within `longest`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(longest.total_seconds()):
+                await self._events[queue].wait()
+        was_notified = self._events[queue].is_set()
+        self._events[queue].clear()
+        return was_notified
 
 
 LONGEST_WEBHOOK_WAIT: Final = timedelta(hours=24)

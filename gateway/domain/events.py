@@ -267,9 +267,12 @@ class EventType(StrEnum):
     VERIFY_PROFILE = auto()
 
 
-def name_of(kind: EventType, *, failed: bool) -> str:
-    """Return the name of an event in settings, filters and answers."""
-    return f"{kind}{_FAILED}" if failed else str(kind)
+EVENT_NAMES: Final[Mapping[tuple[EventType, bool], str]] = {
+    (kind, failed): f"{kind}{_FAILED}" if failed else str(kind)
+    for kind in EventType
+    for failed in (False, True)
+}
+"""The names of events in settings, filters and answers, by kind and whether it failed."""
 
 
 _SAVED_IF_ASKED: Final = frozenset(
@@ -299,9 +302,7 @@ _SAVED_AS_SUCCESS: Final = frozenset(
 )
 """Kinds of which failures are not."""
 
-KIND_OF: Final = {
-    name_of(kind, failed=failed): kind for kind in EventType for failed in (False, True)
-}
+KIND_OF: Final = {EVENT_NAMES[kind, failed]: kind for kind in EventType for failed in (False, True)}
 """Name -> kind."""
 
 ALL_NAMES: Final = tuple(sorted(KIND_OF))
@@ -309,7 +310,7 @@ ALL_NAMES: Final = tuple(sorted(KIND_OF))
 
 SAVED_BY_DEFAULT: Final = tuple(
     sorted(
-        name_of(kind, failed=failed)
+        EVENT_NAMES[kind, failed]
         for kind in EventType
         for failed in (False, True)
         if kind not in _SAVED_IF_ASKED and not (failed and kind in _SAVED_AS_SUCCESS)
@@ -338,7 +339,7 @@ class UserEvent:
 
     @property
     def name(self) -> str:
-        return name_of(self.kind, failed=self.error is not None)
+        return EVENT_NAMES[self.kind, self.error is not None]
 
 
 @dataclass(frozen=True, slots=True)

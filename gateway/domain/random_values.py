@@ -37,19 +37,15 @@ def uuid4() -> UUID:
     return UUID(bytes=RAND_bytes(_UUID_BYTES), version=_UUID_VERSION)
 
 
-def uuid4_text() -> str:
-    """Return `str(uuid4())` at a third of the cost, for each token that is issued."""
-    return _uuid_text(bytearray(RAND_bytes(_UUID_BYTES)), _UUID_VERSION)
+def uuid_text(last: int | None = None) -> str:
+    """Return `str(uuid4())` at a third of the cost, for each token that is issued.
 
-
-def uuid8_text(last: int) -> str:
-    """Return a UUID of version 8: 74 random bits, and 48 given ones at its end. RFC 9562 §5.8."""
-    octets = bytearray(RAND_bytes(_UUID_BYTES))
-    octets[_GIVEN_OCTET:] = last.to_bytes(_UUID_BYTES - _GIVEN_OCTET)
-    return _uuid_text(octets, _GIVEN_VERSION)
-
-
-def _uuid_text(octets: bytearray, version: int) -> str:
+    With 48 bits for its end, a UUID of version 8: 74 other bits are random. RFC 9562 §5.8.
+    """
+    octets, version = bytearray(RAND_bytes(_UUID_BYTES)), _UUID_VERSION
+    if last is not None:
+        octets[_GIVEN_OCTET:] = last.to_bytes(_UUID_BYTES - _GIVEN_OCTET)
+        version = _GIVEN_VERSION
     octets[_VERSION_OCTET] = octets[_VERSION_OCTET] & 0x0F | version << 4
     octets[_VARIANT_OCTET] = octets[_VARIANT_OCTET] & 0x3F | 0x80
     digits = octets.hex()

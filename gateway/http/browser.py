@@ -44,7 +44,7 @@ from gateway.domain.sessions import UserSession
 from gateway.http.cross_origin import is_from_own_page
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
-from gateway.http.forms import FormRefused, is_form, parse_form, read_body
+from gateway.http.forms import FormRefused, parse_form, read_form
 from gateway.http.pages import LocalePreferences, Pages, PageVisit, View, supported_locale
 from gateway.http.pages.page_values import ShownApplication
 from gateway.http.pages.views import ErrorPage
@@ -285,9 +285,10 @@ class BrowserEndpoint(GuardedEndpoint):
             raise MethodNotAllowed(self.methods)
         if scope["method"] == "POST" and self._has_own_forms:
             self._require_own_page(exchange)
-        body = await self._body(scope, receive, exchange)
+        is_post = scope["method"] == "POST"
+        body = await read_form(receive, exchange.facts.headers.values) if is_post else []
         query = parse_form(scope["query_string"])
-        from_body = scope["method"] == "POST" and not self._has_own_forms
+        from_body = is_post and not self._has_own_forms
         names = [name for name, _ in query]
         parameters = Parameters.of(body, names) if from_body else Parameters.of(query)
         request = BrowserRequest(
@@ -295,7 +296,7 @@ class BrowserEndpoint(GuardedEndpoint):
             cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
             preferences=locale_preferences(exchange, parameters),
             form=dict(reversed(body)) if self._has_own_forms else {},
-            is_form=scope["method"] == "POST",
+            is_form=is_post,
         )
         return await self._recorded(request, exchange)
 
@@ -320,15 +321,6 @@ class BrowserEndpoint(GuardedEndpoint):
             raise
         self._context.events.answered(request.protocol)
         return _with_chosen_locale(request, reply)
-
-    async def _body(
-        self, scope: Scope, receive: Receive, exchange: Exchange
-    ) -> list[tuple[str, str]]:
-        if scope["method"] != "POST":
-            return []
-        sent = exchange.facts.headers.values
-        body = await read_body(receive, sent.get(b"content-length"))
-        return parse_form(body) if is_form(sent.get(b"content-type")) else []
 
     async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:
         return await error_page(self._pages, error, reply, exchange)

@@ -15,7 +15,7 @@ from gateway.http.exchange import Exchange
 from gateway.http.replies import Headers, Reply
 from gateway.protocol.requests import SendingPage
 
-_ORIGIN: Final = b"origin"
+ORIGIN: Final = b"origin"
 _EXPOSED_WHERE_SENT: Final = (
     (b"www-authenticate", b"WWW-Authenticate"),
     (b"dpop-nonce", b"DPoP-Nonce"),
@@ -46,14 +46,14 @@ class CrossOrigin:
     exposed: bytes = b""
     is_open: bool = True
 
-    def page(self, exchange: Exchange, own: frozenset[str]) -> SendingPage | None:
-        """Return the page that sends the request, None without one; `own` are our origins."""
-        sent = exchange.facts.headers.text(_ORIGIN)
-        return None if sent is None else SendingPage(sent, sent in own, may_read=self.is_open)
+    def page(self, exchange: Exchange, own: frozenset[str]) -> SendingPage:
+        """Return the page that sends a request with `Origin`; `own` are our origins."""
+        sent = exchange.facts.headers.values[ORIGIN].decode("latin-1")
+        return SendingPage(sent, sent in own, may_read=self.is_open)
 
     def preflight(self, exchange: Exchange) -> Headers:
         """Return the headers by which a browser decides whether to send a request at all."""
-        origin = exchange.facts.headers.values.get(_ORIGIN)
+        origin = exchange.facts.headers.values.get(ORIGIN)
         if origin is None:
             return ()
         methods = (b"access-control-allow-methods", self.methods)

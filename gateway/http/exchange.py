@@ -8,6 +8,7 @@ import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -53,9 +54,6 @@ class LogFields:
     reason: str | None = None
     """Why the request was refused."""
 
-    def known(self) -> dict[str, str]:
-        return {name: value for name, value in vars(self).items() if value is not None}
-
 
 @dataclass(slots=True)
 class Exchange:
@@ -64,36 +62,15 @@ class Exchange:
     `route` is the pattern that matched. `realm` is that of the path, and `security_headers` are
     those of the realm of the response: None until an endpoint has looked the realm up. `page` is
     that of a browser which sent the request. `log_level` is that of the request's line, one of the
-    levels of `logging`.
+    levels of `logging`. `request_id` is the proxy's, or a random one. Without the edge's `facts`,
+    which every endpoint has, an exchange raises AttributeError.
     """
 
-    edge: EdgeFacts | None = None
+    facts: EdgeFacts = field(init=False)
     route: str = "unmatched"
     realm: RealmEntry | None = None
     security_headers: SecurityHeaders | None = None
     page: SendingPage = NO_PAGE
     log: LogFields = field(default_factory=LogFields)
     log_level: int = logging.INFO
-    _own_id: str | None = None
-
-    @property
-    def request_id(self) -> str:
-        """The id of the request: the proxy's, or a random one."""
-        if self.edge is not None and self.edge.request_id is not None:
-            return self.edge.request_id
-        if self._own_id is None:
-            self._own_id = secrets.token_hex(16)
-        return self._own_id
-
-    @property
-    def facts(self) -> EdgeFacts:
-        """The edge's facts, which every endpoint has."""
-        if self.edge is None:
-            raise LookupError("the request did not pass the edge")
-        return self.edge
-
-
-def exchange_of(scope: Scope) -> Exchange:
-    """Return the exchange of a request."""
-    exchange: Exchange = scope[EXCHANGE]
-    return exchange
+    request_id: str = field(default_factory=partial(secrets.token_hex, 16))

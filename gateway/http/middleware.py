@@ -17,7 +17,7 @@ from gateway.domain.ports.observability import Metrics, Tracer
 from gateway.domain.realm import MASTER, SecurityHeaders
 from gateway.http.edge import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import reply_for
-from gateway.http.exchange import EXCHANGE, Exchange, escaped_path, exchange_of, split_path
+from gateway.http.exchange import EXCHANGE, Exchange, escaped_path, split_path
 from gateway.http.realm_endpoint import LONGEST_REALM_NAME
 from gateway.http.replies import Headers, send_reply
 
@@ -44,14 +44,16 @@ class EdgeMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the application with the facts; 400 where the headers contradict each other."""
-        exchange = exchange_of(scope)
+        exchange: Exchange = scope[EXCHANGE]
         try:
             facts = self._edge.facts(scope)
         except EdgeRefusal as error:
             self._security_event("malformed_proxy_headers", exchange, str(error))
             await send_reply(reply_for(error, exchange, self._log), send)
             return
-        exchange.edge = facts
+        exchange.facts = facts
+        if facts.request_id is not None:
+            exchange.request_id = facts.request_id
         caller_address.set(facts.remote_address)
         if facts.ignored is not None:
             self._report_ignored_headers(facts, exchange)
@@ -92,7 +94,8 @@ class PlainPath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if _is_ambiguous(path):
+        has_dots = "/." in path and not _DOT_SEGMENTS.isdisjoint(path.split("/"))
+        if has_dots or _CONTROL.search(path):
             await self._unmatched(scope, receive, send)
             return
         plain = path.removeprefix(_AUTH_PREFIX) if path.startswith(_AUTH_PREFIX + "/") else path
@@ -101,13 +104,6 @@ class PlainPath:
         if plain != path:
             scope = {**scope, "path": plain}
         await self._app(scope, receive, send)
-
-
-def _is_ambiguous(path: str) -> bool:
-    """Tell whether an unescaped path has a control character or a dot segment."""
-    if _CONTROL.search(path):
-        return True
-    return "/." in path and not _DOT_SEGMENTS.isdisjoint(path.split("/"))
 
 
 _TRACEPARENT = b"traceparent"
@@ -134,7 +130,8 @@ class RequestLog:
             return
         started = perf_counter()
         exchange = scope[EXCHANGE] = Exchange()
-        trace = self._tracer.begin(scope["method"], _traceparent(scope))
+        traceparent = dict(scope["headers"]).get(_TRACEPARENT, b"").decode("latin-1")
+        trace = self._tracer.begin(scope["method"], traceparent or None)
         status = 0
 
         async def watched(message: Message) -> None:
@@ -146,8 +143,10 @@ class RequestLog:
         try:
             await self._app(scope, receive, watched)
         finally:
-            trace.end(status)
-            self._write(scope, exchange, status, perf_counter() - started, trace.trace_id)
+            if trace is not None:
+                trace.end(status)
+            trace_id = None if trace is None else trace.trace_id
+            self._write(scope, exchange, status, perf_counter() - started, trace_id)
 
     def _write(
         self, scope: Scope, exchange: Exchange, status: int, seconds: float, trace_id: str | None
@@ -155,14 +154,15 @@ class RequestLog:
         self._metrics.request(exchange.route, scope["method"], status, seconds)
         if not self._log.is_enabled_for(exchange.log_level):
             return
-        fields = exchange.log.known()
+        known = vars(exchange.log).items()
+        fields = {name: value for name, value in known if value is not None}
         if trace_id is not None:
             fields["trace_id"] = trace_id
-        edge = exchange.edge
-        if edge is not None:
-            fields["remote_address"] = edge.remote_address
-            if edge.certificate is not None:
-                fields["certificate"] = edge.certificate.leaf.thumbprint
+        facts: EdgeFacts | None = getattr(exchange, "facts", None)
+        if facts is not None:
+            fields["remote_address"] = facts.remote_address
+            if facts.certificate is not None:
+                fields["certificate"] = facts.certificate.leaf.thumbprint
         self._log.log(
             exchange.log_level,
             "request",
@@ -173,13 +173,6 @@ class RequestLog:
             milliseconds=round(seconds * 1000, 3),
             **fields,
         )
-
-
-def _traceparent(scope: Scope) -> str | None:
-    for name, value in scope["headers"]:
-        if name == _TRACEPARENT:
-            return bytes(value).decode("latin-1")
-    return None
 
 
 _DEFAULT_HEADERS: Final = SecurityHeaders()
@@ -216,7 +209,7 @@ class SecurityHeadersMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = exchange_of(scope)
+        exchange: Exchange = scope[EXCHANGE]
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -286,7 +279,7 @@ class UnreadBody:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _has_body(scope):
+        if scope["type"] != "http" or _HAS_BODY.isdisjoint(dict(scope["headers"])):
             await self._app(scope, receive, send)
             return
         body = _Body(receive)
@@ -297,13 +290,6 @@ class UnreadBody:
             await send(message)
 
         await self._app(scope, body.receive, send_after_body)
-
-
-def _has_body(scope: Scope) -> bool:
-    for name, _ in scope["headers"]:  # noqa: SIM110 - for every request: a generator costs more
-        if name in _HAS_BODY:
-            return True
-    return False
 
 
 @dataclass(slots=True)

@@ -55,7 +55,6 @@ from gateway.protocol.authorization import PushedRequestEndpoint
 from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.discovery import key_set, openid_configuration, realm_information
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.grants import GRANTS
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.revocation import RevocationEndpoint
@@ -202,21 +201,18 @@ class TokenHandler:
         self._metrics = metrics
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:
+        grant_type = request.parameters.raw("grant_type") or ""
+        count = partial(self._metrics.token_grant, request.realm.realm.name, grant_type)
         try:
             caller, tokens = await self._endpoint.answer(request)
         except OAuthError as error:
-            self._count(request, error.error)
+            count(error.error)
             raise
-        self._count(request, "issued")
+        count("issued")
         exchange.log.client = caller.entry.client.client_id
         exchange.log.client_auth_method = caller.method
         exchange.log.token_id = tokens.token_id
         return json_reply(tokens.document())
-
-    def _count(self, request: ProtocolRequest, outcome: str) -> None:
-        grant_type = request.parameters.raw("grant_type") or ""
-        known = grant_type if grant_type in GRANTS else "unknown"
-        self._metrics.token_grant(request.realm.realm.name, known, outcome)
 
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"

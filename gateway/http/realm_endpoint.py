@@ -27,11 +27,11 @@ from gateway.domain.limits.caches import cached
 from gateway.domain.ports.client_keys import NO_PROOF
 from gateway.domain.ports.lookups import Directory, RealmEntry
 from gateway.domain.realm import Realm, SecurityHeaders
-from gateway.http.cross_origin import CrossOrigin, origins_at
+from gateway.http.cross_origin import ORIGIN, CrossOrigin, origins_at
 from gateway.http.edge import DPOP, EdgeFacts, sent_proof
 from gateway.http.errors import MethodNotAllowed, allow_header, answered, nonce_header
-from gateway.http.exchange import Exchange, exchange_of
-from gateway.http.forms import is_form, parse_form, query_names, read_body
+from gateway.http.exchange import EXCHANGE, Exchange
+from gateway.http.forms import query_names, read_form
 from gateway.http.replies import Headers, Reply, send_reply
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import EventRecording
@@ -102,7 +102,7 @@ class GuardedEndpoint(ABC):
 
     @final
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = exchange_of(scope)
+        exchange: Exchange = scope[EXCHANGE]
         exchange.route = self.route
         checked = self._checked(scope, receive, exchange)
         reply = await answered(checked, exchange, self._log, self._present)
@@ -123,8 +123,8 @@ class GuardedEndpoint(ABC):
         if scope["method"] == "OPTIONS":
             headers = () if cross_origin is None else cross_origin.preflight(exchange)
             return Reply(HTTPStatus.OK, (allow_header(self.methods), *headers))
-        if cross_origin is not None:
-            exchange.page = cross_origin.page(exchange, self._own_origins) or NO_PAGE
+        if cross_origin is not None and ORIGIN in exchange.facts.headers.values:
+            exchange.page = cross_origin.page(exchange, self._own_origins)
         # A method that the endpoint does not have changes and returns nothing: it gets a 405.
         if entry is not None and scope["method"] in self.methods:
             try:
@@ -151,15 +151,11 @@ class GuardedEndpoint(ABC):
 
     @final
     def _require(self, realm: Realm, exchange: Exchange) -> None:
-        if self._checks_https:
-            self._require_https(realm, exchange)
+        facts = exchange.facts
+        if self._checks_https and not facts.secure:
+            require_https(realm, facts.remote_address)
         if self._checks_enabled:
             require_enabled(realm)
-
-    @final
-    def _require_https(self, realm: Realm, exchange: Exchange) -> None:
-        facts = exchange.facts
-        require_https(realm, facts.remote_address, secure=facts.secure)
 
     @final
     async def _find_realm(self, name: str, exchange: Exchange) -> RealmEntry | None:
@@ -316,10 +312,6 @@ class RealmEndpoint(GuardedEndpoint):
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
         if scope["method"] != "POST":
             return Parameters()
-        sent = exchange.facts.headers.values
-        body = await read_body(receive, sent.get(b"content-length"))
-        # Another kind of body, or one without a type, counts as an empty form, as in Keycloak.
-        if not is_form(sent.get(b"content-type")):
-            body = b""
+        form = await read_form(receive, exchange.facts.headers.values)
         query = scope["query_string"]
-        return Parameters.of(parse_form(body), query_names(query) if query else ())
+        return Parameters.of(form, query_names(query) if query else ())

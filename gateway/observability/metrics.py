@@ -69,7 +69,11 @@ class PrometheusMetrics:
 
     def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
         grant = grant_type if grant_type in self._grant_types else OTHER
-        key = (self._bounded(realm), grant, outcome)
+        if realm not in self._realms and len(self._realms) >= MOST_REALMS:
+            realm = OTHER
+        else:
+            self._realms.add(realm)
+        key = (realm, grant, outcome)
         counter = self._granted.get(key)
         if counter is None:
             counter = self._granted[key] = self._grants.labels(*key)
@@ -77,14 +81,6 @@ class PrometheusMetrics:
 
     def security_event(self, kind: str) -> None:
         self._events.labels(kind).inc()
-
-    def _bounded(self, realm: str) -> str:
-        if realm in self._realms:
-            return realm
-        if len(self._realms) >= MOST_REALMS:
-            return OTHER
-        self._realms.add(realm)
-        return realm
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def parse_traceparent(value: str | None) -> TraceParent | None:
 
 @dataclass(frozen=True, slots=True)
 class _CarriedTrace:
-    trace_id: str | None
+    trace_id: str
 
     def end(self, status: int) -> None:
         """Record nothing."""
@@ -45,6 +45,6 @@ class _CarriedTrace:
 class CarriedTraces:
     """Implements `domain.ports.observability.Tracer` without recording anything."""
 
-    def begin(self, name: str, traceparent: str | None) -> _CarriedTrace:  # noqa: ARG002 - the port's signature
+    def begin(self, name: str, traceparent: str | None) -> _CarriedTrace | None:  # noqa: ARG002 - the port's signature
         parent = parse_traceparent(traceparent) if traceparent else None
-        return _CarriedTrace(parent.trace_id if parent else None)
+        return _CarriedTrace(parent.trace_id) if parent else None

@@ -10,7 +10,7 @@ from typing import Final
 
 from gateway.authentication.errors import Lockout, SignInRefused
 from gateway.certificates import SeenCertificates
-from gateway.domain.events import SAVED_BY_DEFAULT, Detail, EventType, UserEvent, name_of
+from gateway.domain.events import EVENT_NAMES, SAVED_BY_DEFAULT, Detail, EventType, UserEvent
 from gateway.domain.limits.caches import cached
 from gateway.domain.ports.certificates import DeviceLock
 from gateway.domain.ports.events import EventListeners, EventLog
@@ -86,7 +86,7 @@ class EventRecording:
 
     def answered(self, request: ProtocolRequest) -> None:
         certificate, event, seen = request.certificate, request.event, self._seen_certificates
-        if certificate is not None and event.error is None and seen.are_waiting:
+        if certificate is not None and event.error is None and seen.waiting:
             realm_id = request.realm.realm.id
             seen.note_use(realm_id, certificate.leaf, event.client_id, event.user_id)
         if event.kind is not None or event.changes:
@@ -152,10 +152,9 @@ class EventRecording:
         `session_id` replaces the session of the request.
         """
         realm, draft, failed = request.realm.realm, request.event, error is not None
-        name = name_of(kind, failed=failed)
+        name = EVENT_NAMES[kind, failed]
         stored = realm.events.enabled and name in _stored_event(realm.events)
-        listened = self._listeners.wants(realm, name, failed=failed)
-        queueing = self._listeners.queueing(realm, name, failed=failed)
+        listened, queueing = self._listeners.receivers(realm, name, failed=failed)
         if not (stored or listened or queueing):
             return
         event = UserEvent(

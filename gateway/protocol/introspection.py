@@ -172,7 +172,7 @@ def introspection_document(
         "jti": token.get("jti"),
         "iss": token.get("iss"),
         "aud": audience_claim(audiences),
-        "sub": subject.identifier if "sub" in token or mapped.includes_subject else None,
+        "sub": subject.identifier if "sub" in token or "sub" in mapped.decided else None,
         "typ": token.get("typ"),
         "azp": token.get("azp"),
         "sid": token.get("sid"),

@@ -177,14 +177,14 @@ class ProtocolRequest:
     page: SendingPage = field(default=NO_PAGE, repr=False, compare=False)
 
 
-def require_https(realm: Realm, remote_address: str, *, secure: bool) -> None:
-    """Raise OAuthError (403) for a request in clear where the realm requires TLS.
+def require_https(realm: Realm, remote_address: str) -> None:
+    """Raise OAuthError (403) where the realm requires TLS for a request that came in clear.
 
-    `http/guarded_endpoint.py` applies both to every route; whether a request came by TLS is what
+    `http/realm_endpoint.py` applies both to every route; whether a request came by TLS is what
     the proxy reports. Spec: 2.1 `ssl_required`; Keycloak: sslRequired, token endpoint, checks 1 and
     2
     """
-    if not transport_is_sufficient(realm.ssl_required, remote_address, secure=secure):
+    if not transport_is_sufficient(realm.ssl_required, remote_address, secure=False):
         raise OAuthError(
             "invalid_request",
             "HTTPS required",

@@ -21,7 +21,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims import EMPTY_PLAN, ClaimPlan, map_claims, mapped_roles, prepare_plan
 from gateway.protocol.claims.mapper import ClaimsFor, MappedClaims
-from gateway.protocol.claims.subject import TokenSubject
+from gateway.protocol.claims.subject import TokenSubject, subject_identifier
 from gateway.protocol.errors import OAuthError, refused
 
 OPENID: Final = "openid"
@@ -233,12 +233,15 @@ def resolve_claims(
     permitted = granted.permitted_to(within.roles)
     part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
-    roles = mapped_roles(plans, within.roles.within(scope_of(client, permitted)))
+    roles = mapped_roles(plans, _carried_roles(client, within, permitted))
     if client.withheld is not None:
         roles = client.withheld.remove_from(roles, keep=_own_account_roles(client, user))
     subject = TokenSubject(
         user=user.user,
         client=client.client,
+        identifier=subject_identifier(client.client, user.user.id)
+        if plans[1].is_pairwise
+        else user.user.id,
         roles=roles,
         session_notes=session.notes if session else notes or {},
         acr=(part and part.acr) or SIGNED_IN,
@@ -269,7 +272,13 @@ def own_plan(client: ClientEntry) -> ClaimPlan:
 
 def carried_roles(client: ClientEntry, user: UserEntry, granted: GrantedScopes) -> EffectiveRoles:
     """Return the roles of the user that tokens of the client may carry."""
-    return within_reach(client, user).roles.within(scope_of(client, granted))
+    return _carried_roles(client, within_reach(client, user), granted)
+
+
+def _carried_roles(client: ClientEntry, user: UserEntry, granted: GrantedScopes) -> EffectiveRoles:
+    if client.client.full_scope_allowed:
+        return user.roles
+    return user.roles.within(scope_of(client, granted))
 
 
 def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:

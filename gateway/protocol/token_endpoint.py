@@ -78,17 +78,19 @@ class TokenEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, TokenResponse]:
         """Return who asked and the tokens; raises OAuthError or StoreUnavailable."""
-        try:
-            grant = self._grant(request)
-        except OAuthError:
+        grant_type = request.parameters.raw("grant_type")
+        grant = None if grant_type is None else self._grants.get(grant_type)
+        if grant_type is None or grant is None:
             request.page.withhold()
-            raise
+            if grant_type is None:
+                raise OAuthError("invalid_request", "Missing form parameter: grant_type")
+            raise unsupported_grant()
+        request.event.begin(grant.event)
+        request.event.details[Detail.GRANT_TYPE] = grant_type
         caller = await self._clients.authenticate(request)
         repeated = request.parameters.repeated_names
-        if repeated:
-            grant_type = request.parameters.raw("grant_type") or ""
-            if not repeated <= REPEATABLE.get(grant_type, frozenset()):
-                raise duplicated_parameter()
+        if repeated and not repeated <= REPEATABLE.get(grant_type, frozenset()):
+            raise duplicated_parameter()
         if caller.certificate is not request.certificate:
             # By the client's own anchors: quota, lock and claims of its devices follow from it.
             request = replace(request, certificate=caller.certificate)
@@ -105,32 +107,13 @@ class TokenEndpoint:
         try:
             if client.devices.template is not None:
                 await self._devices.require_within_quota(request, client)
-            caller = _accepted_by_policies(request, caller, grant)
+            if grant.policy_event is not None and realm_policies(request.realm):
+                scopes = tuple((request.parameters.raw("scope") or "").split(" "))
+                entry = check_caller(request, caller, grant.policy_event, scopes=scopes)
+                caller = replace(caller, entry=entry)
             request = await self._constraint.with_proved_key(request, caller.entry.client)
             return await grant(request, caller)
         except OAuthError as error:
             if error.error not in _ASKS_TO_GO_ON:
                 await self._devices.record_refusal(request, client)
             raise
-
-    def _grant(self, request: ProtocolRequest) -> Grant:
-        grant_type = request.parameters.raw("grant_type")
-        if grant_type is None:
-            raise OAuthError("invalid_request", "Missing form parameter: grant_type")
-        grant = self._grants.get(grant_type)
-        if grant is None:
-            raise unsupported_grant()
-        request.event.begin(grant.event)
-        request.event.details[Detail.GRANT_TYPE] = grant_type
-        return grant
-
-
-def _accepted_by_policies(
-    request: ProtocolRequest, caller: AuthenticatedClient, grant: Grant
-) -> AuthenticatedClient:
-    """Return the caller as tokens are to be issued to it; raises OAuthError."""
-    if grant.policy_event is None or not realm_policies(request.realm):
-        return caller
-    scopes = tuple((request.parameters.raw("scope") or "").split(" "))
-    entry = check_caller(request, caller, grant.policy_event, scopes=scopes)
-    return replace(caller, entry=entry)

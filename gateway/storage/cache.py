@@ -157,10 +157,6 @@ class _Cached(Generic[T]):
     size: int = 0
     """In bytes."""
 
-    def is_younger(self, age: timedelta, now: datetime) -> bool:
-        """Return whether it was loaded less than `age` ago; a clock set back makes it old."""
-        return self.loaded_at <= now < self.loaded_at + age
-
 
 @dataclass(frozen=True, slots=True)
 class _Realm:
@@ -218,7 +214,8 @@ class RealmCache:
             return cached.entry
         if self._is_unknown(name, now):
             return None
-        if cached is not None and cached.is_younger(self._limits.outage_age, now):
+        outage_age = self._limits.outage_age
+        if cached is not None and cached.loaded_at <= now < cached.loaded_at + outage_age:
             return await self._renewed(name, cached, now)
         return await self._realm_loads.run(name, lambda: self._load_realm(name, now))
 
@@ -266,9 +263,10 @@ class RealmCache:
         return await self._user_loads.run(key, lambda: self._load_user(key, now))
 
     def _is_fresh(self, cached: _Cached[Any], now: datetime) -> bool:
-        limits = self._limits
+        """Tell whether it is young enough to be used; a clock set back makes it old."""
+        limits, loaded_at = self._limits, cached.loaded_at
         age = cache_age(self._invalidation, limits.age, limits.unconnected_age)
-        return cached.connection == self._connection and cached.is_younger(age, now)
+        return cached.connection == self._connection and loaded_at <= now < loaded_at + age
 
     def _is_unknown(self, key: str | _Key, now: datetime) -> bool:
         since = self._unknown.get(key)

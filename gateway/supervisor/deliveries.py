@@ -2,6 +2,8 @@
 
 One server that hangs holds up few deliveries: a realm has half of the places, and what is due is
 claimed as soon as places are free.
+Entries that this process commits wake the loop. It looks every `interval` for the others: those of
+commands and of workers that ended, and those that are tried again.
 """
 
 import asyncio
@@ -13,7 +15,13 @@ from typing import Final, Generic
 
 import structlog
 
-from gateway.domain.deliveries import Claimed, Deliveries, FailedDelivery
+from gateway.domain.deliveries import (
+    Claimed,
+    Deliveries,
+    DeliveryQueue,
+    FailedDelivery,
+    QueueSignals,
+)
 from gateway.domain.errors import StoreUnavailable
 
 AT_ONCE: Final = 16
@@ -21,6 +29,8 @@ AT_ONCE: Final = 16
 OF_REALM: Final = AT_ONCE // 2
 """The same of one realm."""
 INTERVAL: Final = timedelta(seconds=1)
+AFTER_COMMIT: Final = timedelta(milliseconds=50)
+"""The reply to the request leaves first; its entries, and others of that time, are claimed once."""
 _WITHOUT_STORE: Final = timedelta(seconds=5)
 
 
@@ -28,6 +38,7 @@ _WITHOUT_STORE: Final = timedelta(seconds=5)
 class DeliveryWords:
     """What the log calls a failure of one queue."""
 
+    queue: DeliveryQueue
     name: str
     """The field of what is delivered."""
     failed: str
@@ -84,9 +95,12 @@ class _Places(Generic[Claimed]):
 
 
 async def run_deliveries(
-    deliveries: Deliveries[Claimed], words: DeliveryWords, interval: timedelta = INTERVAL
+    deliveries: Deliveries[Claimed],
+    words: DeliveryWords,
+    signals: QueueSignals,
+    interval: timedelta = INTERVAL,
 ) -> None:
-    """Send what is due, every `interval`; an unavailable store is asked again later."""
+    """Send what is due at each signal and every `interval`; an unavailable store is asked later."""
     log = structlog.get_logger()
     available = True
     async with asyncio.TaskGroup() as group:
@@ -105,8 +119,8 @@ async def run_deliveries(
                 continue
             if places.is_limited:
                 await places.wait_for_room(interval)
-            else:
-                await asyncio.sleep(interval.total_seconds())
+            elif await signals.wait(words.queue, interval):
+                await asyncio.sleep(AFTER_COMMIT.total_seconds())
 
 
 def _log(words: DeliveryWords, failed: FailedDelivery) -> None:
@@ -119,11 +133,18 @@ def _log(words: DeliveryWords, failed: FailedDelivery) -> None:
     )
 
 
-MAILS: Final = DeliveryWords("mail", "mail not sent", "mail given up", "mails left for later")
+MAILS: Final = DeliveryWords(
+    DeliveryQueue.MAILS, "mail", "mail not sent", "mail given up", "mails left for later"
+)
 WEBHOOKS: Final = DeliveryWords(
-    "webhook", "webhook not received", "webhook given up", "webhooks left for later"
+    DeliveryQueue.WEBHOOKS,
+    "webhook",
+    "webhook not received",
+    "webhook given up",
+    "webhooks left for later",
 )
 LOGOUT_NOTICES: Final = DeliveryWords(
+    DeliveryQueue.LOGOUT_NOTICES,
     "client",
     "logout notice not received",
     "logout notice dropped",

@@ -64,6 +64,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
     async with open_services(settings) as services, asyncio.TaskGroup() as group:
         apps = build_applications(settings, services, lifecycle, plan.metrics_directory)
         await services.invalidation.start()
+        signals = services.database.queue_signals
         notice = min(_NOTICE, settings.shutdown_grace)
         public = Serving(
             apps.public, plan.public, asked.wait, settings.shutdown_grace, notice=notice
@@ -87,10 +88,12 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             group.create_task(services.realm_revocation_lists.run()),
             group.create_task(services.point_lists.run()),
             *_watching(services, group),
-            group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
+            group.create_task(
+                run_deliveries(apps.notices, LOGOUT_NOTICES, signals, _NOTICE_INTERVAL)
+            ),
             group.create_task(queue_expiry_mails(apps.expiry_mails)),
-            group.create_task(run_deliveries(mail_delivery(services), MAILS)),
-            group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS)),
+            group.create_task(run_deliveries(mail_delivery(services), MAILS, signals)),
+            group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS, signals)),
         ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")

@@ -56,7 +56,7 @@ def test_a_route_without_a_realm_is_listed_here() -> None:
 
 def test_no_endpoint_replaces_the_check() -> None:
     for kind in {type(one.endpoint) for one in served()}:
-        for name in ("__call__", "_checked", "_find_realm", "_require_https"):
+        for name in ("__call__", "_checked", "_find_realm", "_require"):
             assert getattr(kind, name) is getattr(GuardedEndpoint, name), (kind, name)
 
 

@@ -25,9 +25,9 @@ AIM: Final = {
     "forward-auth decision": Bar(74, 31),
 }
 MOST: Final = AIM | {
-    "client_credentials by mTLS": Bar(198, 56),
-    "sign-in to the code": Bar(473, 86),
-    "setting of a realm": Bar(364, 80),
+    "client_credentials by mTLS": Bar(150, 50),
+    "sign-in to the code": Bar(438, 80),
+    "setting of a realm": Bar(346, 79),
 }
 """A bar above its aim is the number as measured: it may only go down."""
 

@@ -36,7 +36,7 @@ _CREATORS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "_AcceptedCertificate": (
         "gateway/protocol/client_authentication/certificates.py",
-        "_certificate_proof",
+        "authenticate",
     ),
     "_AcceptedObject": ("gateway/protocol/authorization/request_object.py", "_verified"),
     "_AcceptedVerifier": ("gateway/protocol/authorization/pkce.py", "require_verifier"),

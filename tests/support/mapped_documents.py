@@ -12,7 +12,7 @@ from gateway.protocol.claims.subject import TokenSubject
 def rendered(mapped: MappedClaims, subject: TokenSubject) -> dict[str, Any]:
     """Return the claims that mappers added or included."""
     members: dict[str, Any] = {}
-    if mapped.includes_subject:
+    if "sub" in mapped.decided:
         members["sub"] = subject.user.id
     if mapped.audiences:
         members["aud"] = audience_claim(mapped.audiences)

@@ -1,6 +1,6 @@
 """The names of user events. Keycloak: EventType, and what its events/config answers (26.7)."""
 
-from gateway.domain.events import ALL_NAMES, KIND_OF, SAVED_BY_DEFAULT, EventType, name_of
+from gateway.domain.events import ALL_NAMES, EVENT_NAMES, KIND_OF, SAVED_BY_DEFAULT, EventType
 
 _NOT_SAVED = {
     *("CLIENT_INFO", "IDENTITY_PROVIDER_RESPONSE", "IDENTITY_PROVIDER_RETRIEVE_TOKEN"),
@@ -22,7 +22,7 @@ def test_there_are_as_many_names_as_in_keycloak() -> None:
 def test_every_kind_is_spelt_as_its_member_and_has_a_name_for_its_failure() -> None:
     for kind in EventType:
         assert kind == kind.name
-        assert KIND_OF[name_of(kind, failed=False)] is kind
+        assert KIND_OF[EVENT_NAMES[kind, False]] is kind
         assert KIND_OF[f"{kind}_ERROR"] is kind
 
 

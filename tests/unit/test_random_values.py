@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from gateway.domain.random_values import random_bytes, random_text, uuid4, uuid4_text
+from gateway.domain.random_values import random_bytes, random_text, uuid4, uuid_text
 
 MANY = 20_000
 NEVER = 600.0
@@ -53,7 +53,7 @@ def turns_of_another_thread(make: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize(
-    "make", [uuid4, uuid4_text, lambda: random_text(32), lambda: random_bytes(16)]
+    "make", [uuid4, uuid_text, lambda: random_text(32), lambda: random_bytes(16)]
 )
 def test_random_values_keep_the_interpreter_lock(make: Callable[[], object]) -> None:
     assert turns_of_another_thread(make) == 0
@@ -64,9 +64,9 @@ def test_the_measurement_sees_a_lock_that_is_released() -> None:
 
 
 def test_random_values_have_their_size_and_differ() -> None:
-    identifiers = {uuid4() for _ in range(1_000)} | {UUID(uuid4_text()) for _ in range(1_000)}
+    identifiers = {uuid4() for _ in range(1_000)} | {UUID(uuid_text()) for _ in range(1_000)}
     assert len(identifiers) == 2_000
-    assert str(UUID(text := uuid4_text())) == text
+    assert str(UUID(text := uuid_text())) == text
     assert {(one.version, one.variant) for one in identifiers} == {(4, "specified in RFC 4122")}
     assert {len(random_bytes(size)) for size in (12, 16, 32)} == {12, 16, 32}
     assert len({random_text(32) for _ in range(1_000)}) == 1_000

@@ -40,11 +40,12 @@ def test_a_future_version_with_more_fields_is_read() -> None:
 )
 def test_a_malformed_traceparent_is_as_if_none_was_sent(value: str | None) -> None:
     assert parse_traceparent(value) is None
-    assert CarriedTraces().begin("GET", value).trace_id is None
+    assert CarriedTraces().begin("GET", value) is None
 
 
 def test_the_callers_trace_is_carried_where_nothing_is_recorded() -> None:
     trace = CarriedTraces().begin("GET", HEADER)
+    assert trace is not None
     trace.end(200)
     assert trace.trace_id == TRACE
 

@@ -13,9 +13,14 @@ of proof is one line. docs/decisions/0021-settings-that-prove-accounts.md
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
-from gateway.admin.access.escalation import has_every_right, require_rights_of_realm_accounts
+from gateway.admin.access.escalation import (
+    has_every_right,
+    require_rights_of_realm_accounts,
+    require_rights_over_every_realm,
+)
 from gateway.admin.access.rights import Acting
 from gateway.domain.clients import Client
 from gateway.domain.realm import Realm
@@ -455,10 +460,18 @@ def proven_by_operation(method: str, path: str) -> str | None:
 _ATTRIBUTES: Final = "attributes"
 
 
-def require_may_change_realm(acting: Acting, before: Realm, after: Realm) -> None:
-    """Raise MissingRights for a changed setting that proves accounts, unless the caller has all."""
+def require_may_change_realm(acting: Acting, before: Realm, after: Realm, now: datetime) -> None:
+    """Raise MissingRights for a changed setting that proves accounts, unless the caller has all.
+
+    A disabled `master`, or one with a `notBefore` in the future, ends the access of the
+    administrators of every realm.
+    """
     if before == after or has_every_right(acting):
         return
+    if before.enabled and not after.enabled:
+        require_rights_over_every_realm(acting, "enabled")
+    if after.not_before > max(before.not_before, now.timestamp()):
+        require_rights_over_every_realm(acting, "notBefore")
     was, will_be = (render_realm(realm, masked=False) for realm in (before, after))
     changed = [name for name in _changed_names(was, will_be) if member_proves(REALM_MEMBERS, name)]
     attributes = _changed_names(was[_ATTRIBUTES], will_be[_ATTRIBUTES])

@@ -291,6 +291,18 @@ def require_rights_of_realm_accounts(acting: Acting, subject: str) -> None:
         )
 
 
+def require_rights_over_every_realm(acting: Acting, subject: str) -> None:
+    """Raise MissingRights over `master` without its role `admin`; other realms need no more.
+
+    For what counts in every realm once it is in `master`, or ends the access of all administrators.
+    `subject` names it; the refusal shows it.
+    """
+    if acting.realm.name == MASTER and not has_every_right(acting):
+        raise MissingRights(
+            f"{subject} of the realm {MASTER} counts in every realm: the caller also needs {ADMIN}"
+        )
+
+
 def _named(lacking: Sequence[str]) -> str:
     """Return a few roles by name, and the role that contains them in place of many."""
     return ", ".join(lacking) if len(lacking) <= _MOST_NAMED else REALM_ADMIN

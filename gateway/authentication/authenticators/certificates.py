@@ -10,7 +10,6 @@ from gateway.authentication.accounts import Account
 from gateway.authentication.certificate_users import (
     CERTIFICATE_CREDENTIAL,
     CertificateUsers,
-    certificate_details,
     prove_certificate,
 )
 from gateway.authentication.engine.sign_in import (
@@ -100,7 +99,7 @@ class CertificateForm:
         certificate = sign_in.context.certificate
         if certificate is None:
             return AuthenticatorOutcome.ATTEMPTED
-        sign_in.event_details |= certificate_details(certificate)
+        sign_in.event_details |= certificate.evidence.leaf.event_details
         try:
             account, name, options = await self._users.find(sign_in, config)
             user = _require_user(sign_in, account, name)

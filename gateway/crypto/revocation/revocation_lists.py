@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import structlog
@@ -76,7 +77,7 @@ class RevocationLists:
             self._file is not None and self._file.may_have_changed()
         ):
             await self._renew_lists()
-        for certificate, issuer in path.links:
+        for certificate, issuer in pairwise(path.certificates):
             found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
             if found is not None and found.clears(certificate.serial, now):
                 continue

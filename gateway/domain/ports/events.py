@@ -30,14 +30,14 @@ class EventListeners(Protocol):
     def names(self) -> frozenset[str]:
         """The listeners that a realm may choose."""
 
-    def wants(self, realm: Realm, name: str, *, failed: bool) -> bool:
-        """Return whether a listener of the realm wants events of that name at once."""
+    def receivers(self, realm: Realm, name: str, *, failed: bool) -> tuple[bool, tuple[str, ...]]:
+        """Return whether a listener of the realm wants events of that name at once.
+
+        And the listeners of the realm that queue something of such events.
+        """
 
     def publish(self, realm: Realm, event: UserEvent) -> None:
         """Pass the event to these listeners; a failure of one does not reach the caller."""
-
-    def queueing(self, realm: Realm, name: str, *, failed: bool) -> tuple[str, ...]:
-        """Return the listeners of the realm that queue something of events of that name."""
 
 
 class EventQueues(Protocol):

@@ -23,8 +23,8 @@ class RequestTrace(Protocol):
     """One request's part of a trace."""
 
     @property
-    def trace_id(self) -> str | None:
-        """Return the trace's id in hex, None without a trace."""
+    def trace_id(self) -> str:
+        """Return the trace's id in hex."""
 
     def end(self, status: int) -> None:
         """End it with the response's status."""
@@ -33,5 +33,8 @@ class RequestTrace(Protocol):
 class Tracer(Protocol):
     """Begins the gateway's part of a trace that a caller may have begun."""
 
-    def begin(self, name: str, traceparent: str | None) -> RequestTrace:
-        """Continue the caller's trace; a malformed `traceparent` is ignored."""
+    def begin(self, name: str, traceparent: str | None) -> RequestTrace | None:
+        """Continue the caller's trace; a malformed `traceparent` is ignored.
+
+        None where no trace is recorded and the caller has none.
+        """

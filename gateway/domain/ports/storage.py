@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from gateway.domain.certificates import Authority, DeniedCertificate, DeniedIdentity
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
-from gateway.domain.deliveries import LogoutNotice, WebhookDelivery, WebhookStatus
+from gateway.domain.deliveries import LogoutNotice, QueueSignals, WebhookDelivery, WebhookStatus
 from gateway.domain.events import AdminEvent, AdminEventQuery, EventPage, UserEvent, UserEventQuery
 from gateway.domain.expiry import ExpirySummary, SeenCertificate, Sighting, StoredCertificate
 from gateway.domain.forward_auth import Site, UnreadableSite
@@ -527,6 +527,10 @@ class Database(Protocol):
     @property
     def changes(self) -> ChangeLogReader:
         """The committed changes that caches must drop."""
+
+    @property
+    def queue_signals(self) -> QueueSignals:
+        """The signals of deliveries that transactions of this process have queued."""
 
     async def server_time(self) -> datetime:
         """Return the time of the database, on SQLite of this machine; raises StoreUnavailable."""

@@ -278,7 +278,7 @@ class AdminEndpoint(GuardedEndpoint):
         self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
     ) -> Reply:
         caller = await self._services.authentication.caller(exchange)
-        self._require_https(caller.realm, exchange)
+        self._require(caller.realm, exchange)
         realm = await self._realm(scope, entry, caller, exchange)
         operation = self._operations.get(scope["method"])
         if operation is None:
@@ -328,7 +328,7 @@ class AdminEndpoint(GuardedEndpoint):
         if current is None:
             raise NotFound("Realm not found.")
         if current is not entry:
-            self._require_https(current.realm, exchange)
+            self._require(current.realm, exchange)
         return current.realm
 
 

@@ -35,7 +35,7 @@ from gateway.http.cross_origin import is_from_own_page
 from gateway.http.edge import EdgeFacts
 from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
-from gateway.http.forms import is_form, parse_form, read_body
+from gateway.http.forms import parse_form, read_form
 from gateway.http.forward_auth.dialects import FORWARDED_HOST, PROXY_SERVER
 from gateway.http.pages import LocalePreferences
 from gateway.http.realm_endpoint import GuardedEndpoint, RealmContext
@@ -194,17 +194,19 @@ class SiteEndpoint(GuardedEndpoint):
         realm = await self._realm(site, exchange)
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
-        if scope["method"] == "POST":
+        is_post = scope["method"] == "POST"
+        if is_post:
             _require_own_page(facts, f"https://{host}")
         parameters = Parameters.of(parse_form(scope["query_string"]))
         protocol = await self._context.request(realm, facts, parameters)
         visit = SiteVisit(site, host, protocol)
+        form = await read_form(receive, facts.headers.values) if is_post else []
         request = SiteRequest(
             visit=visit,
             cookies=facts.headers.text(b"cookie"),
             preferences=locale_preferences(exchange, parameters),
-            form=await _read_form(scope, receive, facts),
-            is_form=scope["method"] == "POST",
+            form=dict(reversed(form)),
+            is_form=is_post,
         )
         return await self._recorded(request, exchange)
 
@@ -258,12 +260,3 @@ def _require_own_page(facts: EdgeFacts, origin: str) -> None:
     if not is_from_own_page(facts, {origin}):
         reason = "a page of another origin sent the form"
         raise OAuthError("invalid_request", status=HTTPStatus.FORBIDDEN, reason=reason)
-
-
-async def _read_form(scope: Scope, receive: Receive, facts: EdgeFacts) -> dict[str, str]:
-    if scope["method"] != "POST":
-        return {}
-    sent = facts.headers.values
-    body = await read_body(receive, sent.get(b"content-length"))
-    pairs = parse_form(body) if is_form(sent.get(b"content-type")) else []
-    return dict(reversed(pairs))

@@ -31,7 +31,7 @@ from gateway.forward_auth.identity_headers import (
 )
 from gateway.http.edge import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import answered
-from gateway.http.exchange import Exchange, exchange_of
+from gateway.http.exchange import EXCHANGE, Exchange
 from gateway.http.forward_auth.dialects import (
     DIALECTS,
     Dialect,
@@ -78,7 +78,7 @@ class DecisionEndpoint:
         if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
             await self._app(scope, receive, send)
             return
-        exchange = exchange_of(scope)
+        exchange: Exchange = scope[EXCHANGE]
         try:
             facts = self._edge.facts(scope)
         except EdgeRefusal as error:
@@ -93,7 +93,9 @@ class DecisionEndpoint:
         await send_reply(await answered(answer, exchange, self._log, _without_body), send)
 
     async def _answer(self, scope: Scope, facts: EdgeFacts, exchange: Exchange) -> Reply:
-        exchange.edge = facts
+        exchange.facts = facts
+        if facts.request_id is not None:
+            exchange.request_id = facts.request_id
         dialect, path = _dialect(scope)
         if dialect is None:
             return _NOT_FOUND

@@ -34,6 +34,7 @@ from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.policy_checks import (
     check_authorization_request,
     check_authorization_start,
+    current_demands,
     realm_policies,
 )
 from gateway.protocol.response_modes import JWT, ResponseMode
@@ -369,8 +370,9 @@ def check_claims(draft: AuthorizationDraft) -> None:
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise _refused_claims() from error
-    members = found.values() if isinstance(found, dict) else [found]
-    if not all(isinstance(member, dict | None) for member in members):
+    if not isinstance(found, dict):
+        raise _refused_claims()
+    if not all(isinstance(member, dict | None) for member in found.values()):
         raise _refused_claims()
     draft.claims = found
 
@@ -408,10 +410,19 @@ def check_policies(draft: AuthorizationDraft) -> None:
     Keycloak judges a pushed request when it is used (AUTHORIZATION_REQUEST); here its client learns
     of the refusal at once, and it is judged again when it is used.
     """
+    if realm_policies(draft.request.realm):
+        draft.demands = check_authorization_request(draft.request, _judged(draft))
+
+
+def keep_current_demands(draft: AuthorizationDraft) -> None:
+    """Keep what the policies demand now of the sign-in of a request that they accepted before."""
+    if realm_policies(draft.request.realm):
+        draft.demands = current_demands(draft.request, _judged(draft))
+
+
+def _judged(draft: AuthorizationDraft) -> AuthorizationRequested:
     request = draft.request
-    if not realm_policies(request.realm):
-        return
-    asked = AuthorizationRequested(
+    return AuthorizationRequested(
         draft.client.client,
         request.now,
         _with_key(draft),
@@ -428,7 +439,6 @@ def check_policies(draft: AuthorizationDraft) -> None:
         own_roles=draft.client.own_roles,
         acr_values=draft.acr_values,
     )
-    draft.demands = check_authorization_request(request, asked)
 
 
 def _with_key(draft: AuthorizationDraft) -> Mapping[str, str]:

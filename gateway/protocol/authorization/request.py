@@ -137,6 +137,8 @@ class AuthorizationRequest:
     hinted_user: str | None = field(default=None, repr=False)
     """The `sub` of a verified `id_token_hint`: only this user may sign in."""
     level: RequestedLevel | None = None
+    acr_values: str | None = None
+    """The parameter, by which level and policies are judged again while the sign-in waits."""
     enforced_flow: EnforcedFlow | None = None
     """The flow that client policies choose for this sign-in."""
     requires_consent: bool = False
@@ -173,6 +175,25 @@ class AuthorizationRequest:
             Detail.REDIRECT_URI: self.redirect_uri,
         }
 
+    def with_demands(
+        self, level: RequestedLevel | None, demands: SignInDemands
+    ) -> "AuthorizationRequest":
+        """Return the request with what is demanded now as well; nothing that was is left out."""
+        levels = [each for each in (self.level, level) if each is not None]
+        requires_consent = self.requires_consent or demands.requires_consent
+        return replace(
+            self,
+            client=asking_for_consent(self.client) if requires_consent else self.client,
+            requires_consent=requires_consent,
+            enforced_flow=demands.flow or self.enforced_flow,
+            level=RequestedLevel(
+                max(each.level for each in levels),
+                essential=any(each.essential for each in levels),
+            )
+            if levels
+            else None,
+        )
+
     def wants(self, part: ResponseType) -> bool:
         """Tell whether the response contains a code, an ID token or an access token."""
         return part in self.response_type
@@ -195,6 +216,7 @@ class AuthorizationRequest:
             "hinted_user": self.hinted_user,
             "level": None if self.level is None else str(self.level.level),
             "level_essential": "true" if self.level and self.level.essential else None,
+            "acr_values": self.acr_values,
             "claims": _compact_json(self.claims) if self.claims else None,
             "ui_locales": " ".join(self.ui_locales) or None,
             "display": self.display,
@@ -255,6 +277,7 @@ def _restored_request(
         login_hint=stored.get("login_hint"),
         hinted_user=stored.get("hinted_user"),
         level=_level(stored),
+        acr_values=stored.get("acr_values"),
         enforced_flow=_enforced_flow(stored),
         claims=_claims(stored),
         ui_locales=tuple(stored.get("ui_locales", "").split()),
@@ -410,6 +433,7 @@ class AuthorizationDraft:
             login_hint=self.get("login_hint") or None,
             hinted_user=self.hinted_user,
             level=self.level,
+            acr_values=self.get("acr_values"),
             enforced_flow=self.demands.flow,
             claims=self.claims,
             ui_locales=tuple((self.get("ui_locales") or "").split()),

@@ -27,6 +27,7 @@ from gateway.protocol.claims.mapper import (
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
 from gateway.protocol.claims.roles import role_path
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.representations.client_scopes import PAIRWISE_MAPPER
 from gateway.representations.refusals import describe
 
 CLAIM_MAPPERS: Final[Mapping[str, ClaimMapper | RoleMapper]] = {
@@ -68,6 +69,8 @@ class ClaimPlan:
     """Those of `adders` that can add something for a subject without attributes, as most service
     accounts are: a third of the usual ones."""
     late: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
+    is_pairwise: bool = False
+    """The client with these mappers knows its users by identifiers that no other sector gets."""
 
 
 EMPTY_PLAN: Final = ClaimPlan()
@@ -79,7 +82,9 @@ def prepare_plan(mappers: Iterable[ProtocolMapper]) -> ClaimPlan:
     adders: dict[ClaimsFor, list[AddClaims]] = {}
     bare: dict[ClaimsFor, list[AddClaims]] = {}
     late: dict[ClaimsFor, list[AddClaims]] = {}
+    is_pairwise = False
     for mapper in mappers:
+        is_pairwise = is_pairwise or mapper.mapper_type == PAIRWISE_MAPPER
         kind = CLAIM_MAPPERS.get(mapper.mapper_type)
         if mapper.protocol != OPENID_CONNECT or kind is None:
             continue
@@ -91,13 +96,10 @@ def prepare_plan(mappers: Iterable[ProtocolMapper]) -> ClaimPlan:
             needs_attributes = kind.needs_attributes is not None and kind.needs_attributes(mapper)
             several = [late] if kind.late else [adders] if needs_attributes else [adders, bare]
             _add_mapper(several, kind, mapper)
-    return ClaimPlan(
-        tuple(changes),
-        *(
-            {purpose: tuple(found) for purpose, found in some.items()}
-            for some in (adders, bare, late)
-        ),
+    every, of_bare, at_last = (
+        {purpose: tuple(found) for purpose, found in some.items()} for some in (adders, bare, late)
     )
+    return ClaimPlan(tuple(changes), every, of_bare, at_last, is_pairwise)
 
 
 def _add_mapper(

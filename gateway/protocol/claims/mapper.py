@@ -27,10 +27,11 @@ AUTH_TIME: Final = "AUTH_TIME"
 """The session note that holds the time of the sign-in, in seconds since the epoch."""
 _SECONDS: Final = re.compile(r"[0-9]{1,15}")
 _NO_MEANS: Final[tuple[str, ...]] = ()
+"""`amr`: methods are named in configurations that no authenticator has here."""
 
 
 class MappedClaims:
-    """Collects what mappers add. The flags say which decided claims the document includes.
+    """Collects what mappers add, and which decided claims the document includes.
 
     A mapper adds free claims by path, and protocol claims by type: an audience, a role, or that the
     subject is included. Free claims leave this object only through `document`, where no protocol
@@ -41,15 +42,12 @@ class MappedClaims:
     allowed_origins: tuple[str, ...] | None = None
     realm_roles: Sequence[str] = ()
     client_roles: dict[str, Sequence[str]] | None = None
-    includes_acr = False
-    includes_amr = False
-    includes_auth_time = False
-    includes_session_state = False
-    includes_subject = False
 
     def __init__(self, purpose: str = "") -> None:
         """Collect claims for a purpose: the option of mappers that names it."""
         self.purpose = purpose
+        self.decided: set[str] = set()
+        """Names of protocol claims that the document includes."""
         self._free: dict[str, Any] = {}
 
     def put(self, path: tuple[str, ...], value: object) -> None:
@@ -82,20 +80,22 @@ class MappedClaims:
 
     def add_realm_roles(self, roles: Sequence[str]) -> None:
         """Append to `realm_access.roles`, each once."""
-        self.realm_roles = _joined(self.realm_roles, roles)
+        before = self.realm_roles
+        self.realm_roles = tuple(dict.fromkeys((*before, *roles))) if before else roles
 
     def add_client_roles(self, client_id: str, roles: Sequence[str]) -> None:
         """Append to `resource_access.<client_id>.roles`, each once."""
         if self.client_roles is None:
             self.client_roles = {}
-        self.client_roles[client_id] = _joined(self.client_roles.get(client_id, ()), roles)
+        before = self.client_roles.get(client_id, ())
+        self.client_roles[client_id] = tuple(dict.fromkeys((*before, *roles))) if before else roles
 
     def included(self, subject: TokenSubject) -> IncludedClaims:
         return IncludedClaims(
-            auth_time=_auth_time(subject) if self.includes_auth_time else None,
-            session_state=subject.session_id if self.includes_session_state else None,
-            acr=subject.acr if self.includes_acr else None,
-            amr=_NO_MEANS if self.includes_amr else None,
+            auth_time=_auth_time(subject) if "auth_time" in self.decided else None,
+            session_state=subject.session_id if "session_state" in self.decided else None,
+            acr=subject.acr if "acr" in self.decided else None,
+            amr=_NO_MEANS if "amr" in self.decided else None,
             allowed_origins=self.allowed_origins,
             realm_roles=self.realm_roles,
             client_roles=self.client_roles,
@@ -132,10 +132,6 @@ class MappedClaims:
             if not isinstance(parent, dict):
                 return None
         return cast("dict[str, Any]", parent)
-
-
-def _joined(before: Sequence[str], roles: Sequence[str]) -> Sequence[str]:
-    return tuple(dict.fromkeys((*before, *roles))) if before else roles
 
 
 def _auth_time(subject: TokenSubject) -> int | None:

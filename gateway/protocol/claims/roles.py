@@ -147,9 +147,11 @@ def _realm_roles(mapper: ProtocolMapper) -> AddClaims | None:
     prefix = mapper.config.get(_REALM_PREFIX, "")
 
     def add(claims: MappedClaims, subject: TokenSubject) -> None:
-        if subject.roles.realm:
-            roles = subject.roles.realm
-            write(path, claims, _prefixed(prefix, roles) if prefix else roles)
+        roles = subject.roles.realm
+        if path == _OF_REALM and not prefix and not claims.realm_roles:
+            claims.realm_roles = roles
+        elif roles:
+            write(path, claims, _prefixed(prefix, roles))
 
     return add
 

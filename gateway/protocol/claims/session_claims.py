@@ -38,21 +38,16 @@ from gateway.representations.components import Property
 from gateway.representations.refusals import describe
 
 
-def _sub(claims: MappedClaims, _: TokenSubject) -> None:
-    claims.includes_subject = True
+def _including(name: str) -> AddClaims:
+    """Return what includes the protocol claim with this name in the document."""
+
+    def include(claims: MappedClaims, _: TokenSubject) -> None:
+        claims.decided.add(name)
+
+    return include
 
 
-def _acr(claims: MappedClaims, _: TokenSubject) -> None:
-    claims.includes_acr = True
-
-
-def _amr(claims: MappedClaims, _: TokenSubject) -> None:
-    """Include an empty list: methods are named in configurations that no authenticator has here."""
-    claims.includes_amr = True
-
-
-def _session_state(claims: MappedClaims, _: TokenSubject) -> None:
-    claims.includes_session_state = True
+_INCLUDE_AUTH_TIME: Final = _including("auth_time")
 
 
 def _allowed_origins(claims: MappedClaims, subject: TokenSubject) -> None:
@@ -62,25 +57,25 @@ def _allowed_origins(claims: MappedClaims, subject: TokenSubject) -> None:
 SUB: Final = ClaimMapper(
     "oidc-sub-mapper",
     ACCESS,
-    lambda _: _sub,
+    lambda _: _including("sub"),
     MapperType("Subject (sub)", "Who it is", priority=-10),
 )
 ACR: Final = ClaimMapper(
     "oidc-acr-mapper",
     TOKENS,
-    lambda _: _acr,
+    lambda _: _including("acr"),
     MapperType("Authentication Context Class Reference (ACR)", "How strong the sign-in was"),
 )
 AMR: Final = ClaimMapper(
     "oidc-amr-mapper",
     TOKENS - {ClaimsFor.INTROSPECTION},
-    lambda _: _amr,
+    lambda _: _including("amr"),
     MapperType("Authentication Method Reference (AMR)", "By what the user has signed in"),
 )
 SESSION_STATE: Final = ClaimMapper(
     "oidc-session-state-mapper",
     EVERYWHERE,
-    lambda _: _session_state,
+    lambda _: _including("session_state"),
     MapperType("Session State (session_state)", "The id of the session"),
 )
 ALLOWED_ORIGINS: Final = ClaimMapper(
@@ -173,7 +168,7 @@ def _hardcoded_claim(mapper: ProtocolMapper) -> AddClaims | None:
 def _session_note(mapper: ProtocolMapper) -> AddClaims | None:
     note = mapper.config.get("user.session.note")
     if note == AUTH_TIME and mapper.config.get(CLAIM_NAME) == _AUTH_TIME_CLAIM:
-        return _include_auth_time
+        return _INCLUDE_AUTH_TIME
     write = values_writer(mapper.config, single=True)
     if not note or write is None:
         return None
@@ -184,10 +179,6 @@ def _session_note(mapper: ProtocolMapper) -> AddClaims | None:
             write(claims, (text,))
 
     return add
-
-
-def _include_auth_time(claims: MappedClaims, _: TokenSubject) -> None:
-    claims.includes_auth_time = True
 
 
 def _value_error(config: Mapping[str, str]) -> FieldError | None:

@@ -83,6 +83,8 @@ class TokenSubject:
 
     user: User
     client: Client
+    identifier: str
+    """The `sub` by which the client knows the user."""
     roles: EffectiveRoles
     session_notes: Mapping[str, str]
     acr: str
@@ -96,8 +98,3 @@ class TokenSubject:
     """When the user signed in with credentials; None for a grant without pages."""
     requested_claims: str = field(default="", repr=False)
     """The parameter `claims` of the authorization request, empty without one."""
-
-    @property
-    def identifier(self) -> str:
-        """Return the `sub` by which the client knows the user."""
-        return subject_identifier(self.client, self.user.id)

@@ -45,8 +45,8 @@ _ADDRESS_FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
 _PROPERTIES: Final[Mapping[str, Callable[[User], str | None]]] = {
     **_ADDRESS_FIELDS,
     "id": attrgetter("id"),
-    "emailVerified": lambda user: _json_boolean(user.email_verified),
-    "enabled": lambda user: _json_boolean(user.enabled),
+    "emailVerified": lambda user: "true" if user.email_verified else "false",
+    "enabled": lambda user: "true" if user.enabled else "false",
     "createdTimestamp": lambda user: str(int(user.created_at.timestamp() * 1000)),
     "serviceAccountClientLink": attrgetter("service_account_client"),
 }
@@ -155,10 +155,6 @@ def _group_membership(mapper: ProtocolMapper) -> AddClaims | None:
 def _shown_groups(paths: Iterable[str], *, full: bool) -> list[str]:
     """Return the paths, in which a slash within a name is escaped, or the names alone."""
     return list(paths) if full else [parse_group_path(path)[-1] for path in paths]
-
-
-def _json_boolean(flag: bool) -> str:  # noqa: FBT001 - turns a truth value into its word
-    return "true" if flag else "false"
 
 
 FULL_NAME: Final = ClaimMapper(

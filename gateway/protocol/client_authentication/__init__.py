@@ -125,10 +125,10 @@ class ClientAuthenticator:
             raise ClientAuthenticationFailed(
                 reason="the client is disabled", event_error=EventError.CLIENT_DISABLED
             )
-        _require_offered(client, request)
+        method = self._offered_method(client, request)
         proof = ClientProof(request.certificate)
-        if not client.public_client:
-            proof = await self._method(client).authenticate(client, request, credentials)
+        if method is not None:
+            proof = await method.authenticate(client, request, credentials)
         certificate = proof.certificate
         if certificate is not None and certificate is request.certificate:
             trust, realm = self._services.trust, request.realm.realm
@@ -149,14 +149,28 @@ class ClientAuthenticator:
             proof.verified_certificate,
         )
 
-    def _method(self, client: Client) -> ClientAuthenticationMethod:
-        method = self._methods.get(client.client_authenticator_type)
+    def _offered_method(
+        self, client: Client, request: ProtocolRequest
+    ) -> ClientAuthenticationMethod | None:
+        """Return the client's method, None for a public client, which needs that of secrets.
+
+        Refuses a method that the realm's client flow does not offer.
+        """
+        name = ClientSecret.authenticator
+        if not client.public_client:
+            name = client.client_authenticator_type
+        if name not in request.realm.sign_in.client_methods:
+            raise ClientAuthenticationFailed(
+                reason=f"the realm's flow of clients does not offer {name!r}",
+                event_error=EventError.CLIENT_NOT_FOUND,
+            )
+        method = self._methods.get(name)
         if method is None:
             raise ClientAuthenticationFailed(
                 "unauthorized_client",
                 reason=f"no client authentication method {client.client_authenticator_type!r} here",
             )
-        return method
+        return None if client.public_client else method
 
 
 def _require_one_credential(request: ProtocolRequest, credentials: BasicCredentials | None) -> None:
@@ -171,15 +185,3 @@ def _require_one_credential(request: ProtocolRequest, credentials: BasicCredenti
     if secret and request.parameters.raw("client_assertion"):
         failure = EventFailure(EventError.INVALID_CLIENT_CREDENTIALS)
         raise OAuthError("invalid_request", _SEVERAL_CREDENTIALS, event=failure)
-
-
-def _require_offered(client: Client, request: ProtocolRequest) -> None:
-    """Refuse a method that the realm's client flow does not offer; public clients need secrets."""
-    wanted = client.client_authenticator_type
-    if client.public_client:
-        wanted = ClientSecret.authenticator
-    if wanted not in request.realm.sign_in.client_methods:
-        raise ClientAuthenticationFailed(
-            reason=f"the realm's flow of clients does not offer {wanted!r}",
-            event_error=EventError.CLIENT_NOT_FOUND,
-        )

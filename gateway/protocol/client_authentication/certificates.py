@@ -6,7 +6,6 @@ Spec: RFC 8705 §2
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from gateway.authentication.certificate_users import certificate_details
 from gateway.authentication.validity import NoLongerValid
 from gateway.certificates import NotRegistered, evaluate_for_client, owns, require_registered
 from gateway.client_policies import VerifiedClientCertificate
@@ -55,10 +54,11 @@ class TlsClientAuth(ClientAuthenticationMethod):
         certificate = request.certificate
         if certificate is None:
             raise _refused_certificate("no client certificate was presented")
-        request.event.details |= certificate_details(certificate)
+        request.event.details |= certificate.evidence.leaf.event_details
         if client.certificate_authentication.self_signed:
             await self._require_held(client, certificate)
-            return _certificate_proof(certificate, is_registered=True)
+            verified = _AcceptedCertificate(certificate, is_registered=True)
+            return ClientProof(certificate, verified_certificate=verified)
         trust, realm = self._services.trust, request.realm.realm
         certificate = await evaluate_for_client(trust, certificate, realm, client.id, request.now)
         try:
@@ -73,7 +73,8 @@ class TlsClientAuth(ClientAuthenticationMethod):
                 )
             except NoLongerValid as error:
                 raise _refused_certificate(f"the device {device.name} is locked") from error
-        return _certificate_proof(certificate, is_registered=False)
+        verified = _AcceptedCertificate(certificate, is_registered=False)
+        return ClientProof(certificate, verified_certificate=verified)
 
     async def _require_held(self, client: Client, certificate: ClientCertificate) -> None:
         if certificate.trust_level is TrustLevel.REFUSED:
@@ -84,11 +85,6 @@ class TlsClientAuth(ClientAuthenticationMethod):
             raise _refused_certificate(str(error)) from error
         if not held:
             raise _refused_certificate(_NOT_HELD)
-
-
-def _certificate_proof(certificate: ClientCertificate, *, is_registered: bool) -> ClientProof:
-    verified = _AcceptedCertificate(certificate, is_registered=is_registered)
-    return ClientProof(certificate, verified_certificate=verified)
 
 
 def _refused_certificate(reason: str) -> ClientAuthenticationFailed:

@@ -8,10 +8,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from gateway.client_policies import EventKind
-from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.lookups import UserEntry
-from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
@@ -71,8 +69,14 @@ def _granted(
     request: ProtocolRequest, caller: AuthenticatedClient
 ) -> tuple[UserEntry, GrantedScopes, dict[str, str]]:
     """Return the service account, the scopes and the notes of its session; raises OAuthError."""
-    client = caller.entry.client
-    user = _service_account(client, caller.entry.service_account)
+    client, user = caller.entry.client, caller.entry.service_account
+    if client.public_client or not client.service_accounts_enabled:
+        public = "Public client not allowed to retrieve service account"
+        text = public if client.public_client else "Client not enabled to retrieve service account"
+        raise refused("unauthorized_client", text, EventError.INVALID_CLIENT, status=_UNAUTHORIZED)
+    if user is None:
+        text = "The associated service account for the client does not exist"
+        raise refused("invalid_request", text, EventError.USER_NOT_FOUND, status=_UNAUTHORIZED)
     request.event.user_id = user.id
     request.event.details[Detail.USERNAME] = user.username
     if not user.enabled:
@@ -85,16 +89,3 @@ def _granted(
     }
     granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
     return UserEntry(user, caller.entry.roles), granted, notes
-
-
-def _service_account(client: Client, user: User | None) -> User:
-    if client.public_client:
-        text = "Public client not allowed to retrieve service account"
-        raise refused("unauthorized_client", text, EventError.INVALID_CLIENT, status=_UNAUTHORIZED)
-    if not client.service_accounts_enabled:
-        text = "Client not enabled to retrieve service account"
-        raise refused("unauthorized_client", text, EventError.INVALID_CLIENT, status=_UNAUTHORIZED)
-    if user is None:
-        text = "The associated service account for the client does not exist"
-        raise refused("invalid_request", text, EventError.USER_NOT_FOUND, status=_UNAUTHORIZED)
-    return user

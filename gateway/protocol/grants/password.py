@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from gateway.authentication.certificate_users import certificate_details
 from gateway.authentication.engine import Refused, SignedIn, SignInContext
 from gateway.authentication.errors import (
     AccessDenied,
@@ -103,7 +102,7 @@ def _note_certificate(
 ) -> None:
     """Note the certificate in the event where the flow asks for one."""
     if _asks_for_certificate(flow) and certificate is not None:
-        request.event.details |= certificate_details(certificate)
+        request.event.details |= certificate.evidence.leaf.event_details
 
 
 def _note_user(

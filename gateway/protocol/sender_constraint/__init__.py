@@ -1,4 +1,7 @@
-"""Tokens that only their sender can use: bound to a certificate, to a DPoP key, or to both."""
+"""Tokens that only their sender can use: bound to a certificate, to a DPoP key, or to both.
+
+Spec: RFC 8705 §3, RFC 9449 §6
+"""
 
 from gateway.protocol.sender_constraint.certificates import (
     RenewedCertificates,
@@ -13,7 +16,6 @@ from gateway.protocol.sender_constraint.constraint import (
     binding_of,
     certificate_claims,
     confirmation_claim,
-    is_bound_to_key,
     proved_binding,
     refresh_confirmation,
     require_key_of_code,
@@ -32,8 +34,7 @@ __all__ = (
     "certificate_claims",
     "confirmation_claim",
     "current_nonce",
-    "is_bound_to_key",
-    "presents",
+    "presents_certificate",
     "proved_binding",
     "refresh_confirmation",
     "renewal_claim",

@@ -278,11 +278,6 @@ def refresh_confirmation(
     return {name: bound for name, bound in confirmation.items() if name != KEY} or None
 
 
-def is_bound_to_key(confirmation: Mapping[str, str] | None) -> bool:
-    """Tell whether the token with this `cnf` has the type DPoP."""
-    return confirmation is not None and KEY in confirmation
-
-
 def require_key_of_code(expected: str | None, proof_key: str | None) -> None:
     """Raise OAuthError unless a code is redeemed with the key that it was asked for with.
 

@@ -16,7 +16,7 @@ from gateway.domain.clients import ClientTokens, RoleKey
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail
 from gateway.domain.ports.client_keys import Encrypter
-from gateway.domain.random_values import uuid4_text, uuid8_text
+from gateway.domain.random_values import uuid_text
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import (
     ClientSession,
@@ -46,9 +46,9 @@ from gateway.protocol.devices import device_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.sender_constraint import (
+    KEY,
     certificate_claims,
     confirmation_claim,
-    is_bound_to_key,
     proved_binding,
     refresh_confirmation,
     renewal_claim,
@@ -99,8 +99,7 @@ def new_token_id(
 ) -> str:
     """Return a new id that `parse_token_id` reads."""
     kind = _LIGHTWEIGHT if lightweight else _REGULAR
-    unique = uuid4_text() if generation is None else uuid8_text(generation)
-    return f"{session}{kind}{grant}:{unique}"
+    return f"{session}{kind}{grant}:{uuid_text(generation)}"
 
 
 def parse_token_id(token_id: object) -> TokenContext:
@@ -224,7 +223,8 @@ class TokenResponse:
             "scope": self.scope,
             "issued_token_type": self.issued_token_type,
         }
-        return self.mapped.document(present(members), _RESERVED_MEMBERS)
+        present_members = {name: value for name, value in members.items() if value is not None}
+        return self.mapped.document(present_members, _RESERVED_MEMBERS)
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
@@ -245,7 +245,14 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     access = access_claims(request, issue, confirmation)
     claims = access.protocol
     access_token = sign_access_token(request, client, access.document)
-    refresh_token, refresh_expires_in = _refresh_token(request, issue, claims)
+    refresh_token, refresh_expires_in = None, 0
+    if issue.part is not None and issue.refreshable:
+        refresh_token, refresh_expires_in = _refresh_token(request, issue, issue.part, claims)
+    id_token = None
+    if issue.id_token_alone:
+        id_token = sign_id_token(request, issue, claims, None)
+    elif (issue.kept or issue.context.granted).openid:  # also where a refresh leaves it out
+        id_token = sign_id_token(request, issue, claims, access_token)
     return TokenResponse(
         access_token=access_token,
         token_id=claims.token_id,
@@ -255,7 +262,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         scope=issue.context.granted.text,
         refresh_token=refresh_token,
         refresh_expires_in=refresh_expires_in,
-        id_token=_id_token(request, issue, claims, access_token),
+        id_token=id_token,
         session_state=issue.part.session.id if issue.part else None,
         mapped=issue.context.map_claims(ClaimsFor.TOKEN_RESPONSE),
     )
@@ -279,11 +286,12 @@ def access_claims(
 ) -> AccessToken:
     """Return the claims of the access token, unsigned."""
     subject, part = issue.context.subject, issue.part
-    client = subject.client
+    client, session = subject.client, SessionKind.TRANSIENT
     lightweight = client.tokens.lightweight
     lifespan = access_token_lifespan(request.realm.realm, client.tokens, issue.lifespan)
     expires_at = request.now + lifespan
     if part is not None:
+        session = SessionKind.OFFLINE if part.session.offline else SessionKind.ONLINE
         end = access_tokens_end_at(
             request.realm.realm.session_limits,
             part.session,
@@ -297,7 +305,7 @@ def access_claims(
         expires_at=int(expires_at.timestamp()),
         issued_at=int(request.now.timestamp()),
         token_id=new_token_id(
-            _session_kind(part),
+            session,
             issue.grant,
             lightweight=lightweight,
             generation=generation_of(subject.user.exists_since)
@@ -308,7 +316,7 @@ def access_claims(
         audiences=mapped.audiences
         if issue.audiences is None
         else tuple(name for name in mapped.audiences if name in issue.audiences),
-        subject=subject.identifier if part is None or mapped.includes_subject else None,
+        subject=subject.identifier if part is None or "sub" in mapped.decided else None,
         client_id=client.client_id,
         session_id=None if part is None else part.session.id,
         scope=issue.context.granted.text,
@@ -332,24 +340,16 @@ def access_claims(
 
 def _token_type(tokens: ClientTokens, confirmation: Mapping[str, str] | None) -> str:
     """Return `typ` of the token and `token_type` of the answer. Spec: RFC 9449 §5."""
-    if is_bound_to_key(confirmation):
+    if confirmation is not None and KEY in confirmation:
         return DPOP
     return LOWER_CASE_BEARER if tokens.lower_case_type else BEARER
 
 
-def _session_kind(part: SessionPart | None) -> SessionKind:
-    if part is None:
-        return SessionKind.TRANSIENT
-    return SessionKind.OFFLINE if part.session.offline else SessionKind.ONLINE
-
-
 def _refresh_token(
-    request: ProtocolRequest, issue: Issue, access: AccessTokenClaims
+    request: ProtocolRequest, issue: Issue, part: SessionPart, access: AccessTokenClaims
 ) -> tuple[str | None, int]:
     """Return the token and its lifespan in seconds, which is 0 without an end."""
-    part, client = issue.part, issue.context.subject.client
-    if part is None or not issue.refreshable:
-        return None, 0
+    client = issue.context.subject.client
     if not (client.tokens.refresh_tokens or issue.always_refreshable):
         return None, 0
     limits = request.realm.realm.session_limits
@@ -382,17 +382,6 @@ def _refresh_token(
     members = present(claims) | dict(renewal_claim(request, client, access.confirmation))
     token = request.realm.key_ring.sign_for_ourselves(members, request.now)
     return token, 0 if expires_at is None else expires_at - access.issued_at
-
-
-def _id_token(
-    request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
-) -> str | None:
-    """Return the ID token where `openid` was granted, also where a refresh leaves it out."""
-    if issue.id_token_alone:
-        return sign_id_token(request, issue, access, None)
-    if not (issue.kept or issue.context.granted).openid:
-        return None
-    return sign_id_token(request, issue, access, access_token)
 
 
 def sign_id_token(

@@ -324,7 +324,7 @@ HARMLESS_FIELDS: Final[Mapping[str, str]] = {
     "name": "a text for users",
     "description": "a text for administrators",
     "type": "a label for administrators",
-    "enabled": "a disabled client gets no tokens, an enabled one those that were decided on",
+    "enabled": "a disabled client gets no tokens; an enabled one is compared apart",
     "alwaysDisplayInConsole": "whether the account console lists the client",
     "notBefore": "refuses older tokens; a lower value is compared apart",
     "surrogateAuthRequired": "has no effect",

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from gateway.domain.certificates import STORED_AUTHORITIES
 from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.deliveries import QueueSignals
 from gateway.domain.forward_auth import ReservedNames, Site
 from gateway.domain.hosts import HostOwners
 from gateway.domain.ports.storage import Stores
@@ -148,6 +149,7 @@ class SqlDatabase:
         self.lookups = SqlLookups(reader, LookupQueries.of(dialect), secrets)
         self.rotations = SqlRotations(reader, writer, dialect)
         self.changes = SqlChangeLogReader(reader, dialect)
+        self.queue_signals = QueueSignals()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:
@@ -162,6 +164,7 @@ class SqlDatabase:
                 stores = self._stores(Transaction(connection))
                 yield stores
                 stores.transaction.check()
+        self.queue_signals.notify(stores.transaction.queued)
 
     async def ping(self) -> None:
         with named_failures():

@@ -26,7 +26,13 @@ from uuid import UUID
 from sqlalchemy import Column, ColumnElement, Select, Table, and_, delete, func, or_, select, update
 
 from gateway.domain.deliveries import KEPT_AFTERWARDS as WEBHOOKS_KEPT
-from gateway.domain.deliveries import MOST_WAITING, LogoutNotice, WebhookDelivery, WebhookStatus
+from gateway.domain.deliveries import (
+    MOST_WAITING,
+    DeliveryQueue,
+    LogoutNotice,
+    WebhookDelivery,
+    WebhookStatus,
+)
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import KEPT_AFTERWARDS as MAILS_KEPT
 from gateway.domain.mail import (
@@ -187,12 +193,14 @@ class SqlMails:
             await self._do_same_work(queued)
             return True
         await self._transaction.insert_missing(mails, [queued_row(queued, self._secrets)])
+        self._transaction.queued.add(DeliveryQueue.MAILS)
         return True
 
     async def _do_same_work(self, queued: QueuedMail) -> None:
         """Take as long as for a mail: write a row that says nothing and is purged as others."""
         queued_row(queued, self._secrets)
         await self._transaction.insert_missing(change_log, [{"topics": ()}])
+        self._transaction.queued.add(DeliveryQueue.MAILS)
 
     async def _count_recent(self, queued: QueuedMail, limit: MailLimit) -> int:
         """Return how many mails of its sort the user has got in the period."""
@@ -343,6 +351,7 @@ class SqlWebhooks:
             for delivery in added
         ]
         await self._transaction.insert_missing(webhooks, rows)
+        self._transaction.queued.add(DeliveryQueue.WEBHOOKS)
         return True
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
@@ -378,6 +387,7 @@ class SqlWebhooks:
     async def retry(self, realm_id: str, now: datetime) -> int:
         given_up = webhooks.c.realm_id == realm_id, webhooks.c.failed_at.is_not(None)
         again = {"due_at": now, "created_at": now, "attempts": 0, "failed_at": None}
+        self._transaction.queued.add(DeliveryQueue.WEBHOOKS)
         return await self._transaction.count_changed(
             update(webhooks).where(*given_up).values(again)
         )
@@ -417,6 +427,8 @@ class SqlLogoutNotices:
             for notice in added
         ]
         await self._transaction.insert_missing(notices, rows)
+        if rows:
+            self._transaction.queued.add(DeliveryQueue.LOGOUT_NOTICES)
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
         return await self._rows.has_due(now, busy)

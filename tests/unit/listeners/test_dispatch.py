@@ -70,15 +70,15 @@ def test_those_are_told_whom_the_realm_names() -> None:
 def test_who_does_not_listen_is_not_told() -> None:
     deaf = _Remembering(listens=False)
     dispatch = _dispatch({"deaf": deaf})
-    assert not dispatch.wants(_realm("deaf"), "LOGIN_ERROR", failed=True)
+    assert dispatch.receivers(_realm("deaf"), "LOGIN_ERROR", failed=True) == (False, ())
     dispatch.publish(_realm("deaf"), _FAILED)
     assert deaf.heard == []
 
 
 def test_nobody_wants_the_events_of_a_realm_without_listeners() -> None:
     one = _dispatch({"one": _Remembering()})
-    assert not one.wants(_realm(), "LOGIN_ERROR", failed=True)
-    assert one.wants(_realm("one"), "LOGIN_ERROR", failed=True)
+    assert one.receivers(_realm(), "LOGIN_ERROR", failed=True) == (False, ())
+    assert one.receivers(_realm("one"), "LOGIN_ERROR", failed=True) == (True, ())
 
 
 def test_a_listener_that_fails_disturbs_neither_the_others_nor_the_request() -> None:

@@ -58,6 +58,7 @@ ROLES = EffectiveRoles(
 FULL = TokenSubject(
     user=ANN,
     client=APP,
+    identifier=ANN.id,
     roles=ROLES,
     session_notes={"clientAddress": "192.0.2.7", "AUTH_TIME": "1700000001"},
     acr="1",
@@ -73,6 +74,7 @@ FULL = TokenSubject(
 BARE = TokenSubject(
     user=User("user-2", "demo", "bob", enabled=True, created_at=MADE),
     client=Client("client-2", "demo", "plain"),
+    identifier="user-2",
     roles=EffectiveRoles(),
     session_notes={},
     acr="1",

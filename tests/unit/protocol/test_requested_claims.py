@@ -31,6 +31,7 @@ def _document(mapper_type: str, claims: object, purpose: ClaimsFor, name: str = 
     subject = TokenSubject(
         user=ann,
         client=Client("app-uuid", "demo", "app"),
+        identifier=ann.id,
         roles=EffectiveRoles(),
         session_notes={},
         acr="1",
