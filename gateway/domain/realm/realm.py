@@ -308,6 +308,35 @@ def is_nonce_choice(text: str) -> bool:
     return text in _CHOICES
 
 
+_LIFESPAN_OF_KIND: Final = "actionTokenGeneratedByUserLifespan."
+_LONGEST_NUMBER: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """How long links last that users ask for, where it differs by kind of link."""
+
+    lifespans: Mapping[str, timedelta] = field(default_factory=dict)
+    """`actionTokenGeneratedByUserLifespan.<kind>`: by kind, such as `verify-email`."""
+
+
+_STANDARD_LINKS: Final = LinkSettings()
+
+
+def _parse_links(attributes: Mapping[str, str]) -> LinkSettings:
+    found = {
+        name.removeprefix(_LIFESPAN_OF_KIND): timedelta(seconds=int(text))
+        for name, text in attributes.items()
+        if name.startswith(_LIFESPAN_OF_KIND) and _NUMBER.fullmatch(text) and int(text)
+    }
+    return LinkSettings(found) if found else _STANDARD_LINKS
+
+
+def _seconds(text: str) -> timedelta:
+    is_number = text.isdecimal() and len(text) <= _LONGEST_NUMBER
+    return timedelta(seconds=int(text)) if is_number else timedelta()
+
+
 WEBHOOK_URL: Final = "realmgate.webhook.url"
 WEBHOOK_SECRET: Final = "realmgate.webhook.secret"  # noqa: S105 - the name of the attribute
 WEBHOOK_EVENTS: Final = "realmgate.webhook.events"
@@ -432,6 +461,11 @@ class Realm:
     certificates: CertificateSettings = field(init=False, repr=False, compare=False)
     protocol: ProtocolSettings = field(init=False, repr=False, compare=False)
     appearance: Appearance = field(init=False, repr=False, compare=False)
+    links: LinkSettings = field(init=False, repr=False, compare=False)
+    admin_events_expiration: timedelta = field(init=False, repr=False, compare=False)
+    """`adminEventsExpiration`: how long stored administrative events are kept; 0 is for ever."""
+    has_free_attributes: bool = field(init=False, repr=False, compare=False)
+    """`userProfileEnabled` is "false": the attributes of users have no rules."""
     webhook: Webhook | None = field(init=False, repr=False, compare=False)
     """Where events go; None without a usable address and a secret."""
 
@@ -443,6 +477,11 @@ class Realm:
         object.__setattr__(self, "certificates", parse_certificate_settings(attributes))
         object.__setattr__(self, "protocol", _parse_protocol_settings(attributes))
         object.__setattr__(self, "appearance", _parse_appearance(attributes))
+        object.__setattr__(self, "links", _parse_links(attributes))
+        lasts = _seconds(attributes.get("adminEventsExpiration", ""))
+        object.__setattr__(self, "admin_events_expiration", lasts)
+        is_free = attributes.get("userProfileEnabled") == "false"
+        object.__setattr__(self, "has_free_attributes", is_free)
         object.__setattr__(self, "webhook", _parse_webhook(attributes, self.webhook_secret))
 
     @property

@@ -96,7 +96,7 @@ def test_a_client_of_revision_0022_keeps_every_byte(client: Client) -> None:
     assert json.dumps(render_client(migrated)) == json.dumps(before)
 
 
-def test_secrets_among_attributes_of_an_earlier_version_are_dropped() -> None:
+def test_secrets_among_attributes_of_revision_0022_are_dropped() -> None:
     before = {"attributes": {"saml.signing.private.key": "canary", "x": "y"}, "secret": "canary"}
     document = revision_0023._client(before, "x")
     assert document == {"attributes": {"x": "y"}, "document": {}}
