@@ -1,6 +1,6 @@
 """The user's own credentials: their types, their labels, and their removal.
 
-A type is listed where a flow of the realm checks it. Keycloak: 17.4
+A type is listed where a flow of the realm checks it. Keycloak: 17.4 credentials
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,7 +1,7 @@
 """One administrative change: its transaction, its admin events, and what it invalidates.
 
 Events are stored in the transaction of the change; gateways are notified once it is committed.
-Keycloak: 10.4, 7.1 (clear-realm-cache ...)
+Keycloak: 10.4 admin events, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio
@@ -170,6 +170,14 @@ class Changes:
         with suppress(StoreUnavailable):
             await self._invalidation.publish(change.topics)
             change.published = True
+
+
+class Administration:
+    """Use cases that read the database and change it; the classes of capabilities extend it."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
 
 
 class RealmCaches:

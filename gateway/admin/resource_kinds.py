@@ -154,6 +154,7 @@ AUTHORITIES: Final = ResourceKind(
     fields=AUTHORITY_FIELDS,
     stored=STORED_AUTHORITIES,
     key="sha256",
+    placeholder="sha256",
     summaries=Summaries(
         list="List the certificate authorities of the realm",
         create="Register a certificate authority for the realm",

@@ -121,7 +121,6 @@ class Accounts:
         return account
 
     async def with_credentials(self, account: Account) -> Account:
-        """Return the account with its credentials."""
         if account.credentials is not None or account.user is None:
             return account
         user = account.user

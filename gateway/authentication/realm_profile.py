@@ -2,7 +2,7 @@
 
 A realm whose attribute `userProfileEnabled` is "false" has no rules for attributes, as in Keycloak
 before version 24; in the realm `master` the standard profile requires nothing.
-Keycloak: 1.5 (26.7), VERIFY_PROFILE
+Keycloak: 1.5 password grant (26.7), VERIFY_PROFILE
 """
 
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ def own_locked_names(entry: RealmEntry, user: User | None = None) -> frozenset[s
 
     The address is one where the action UPDATE_EMAIL has links for it, and where it is the user name
     and that is kept. A `user` without an address, who is signing in, may still enter one.
-    Keycloak: 16.1, 17.2; docs/reference/keycloak-sign-in.md
+    Keycloak: 16.1 required actions, 17.2 profile; docs/reference/keycloak-sign-in.md
     """
     login = entry.realm.login
     if entry.sign_in.offers(UPDATE_EMAIL):

@@ -498,13 +498,10 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 read_changes=follower.read,
                 file=file,
                 age=settings.cache_age,
+                public_urls=public_urls(settings),
             ),
             authorities=CurrentAuthorities(
-                database,
-                clock,
-                invalidation,
-                read_changes=follower.read,
-                age=settings.cache_age,
+                database, clock, invalidation, read_changes=follower.read, age=settings.cache_age
             ),
             certificate_owners=CachedCertificateOwners(
                 database, clock, invalidation, age=settings.cache_age

@@ -55,6 +55,17 @@ class FailedDelivery:
     is_last: bool
 
 
+class NotDelivered(RealmgateError):
+    """An attempt failed. `str()` is the reason, for logs and operators only.
+
+    `is_final` where another attempt would fail again.
+    """
+
+    def __init__(self, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
+
+
 class Queued(Protocol):
     """A delivery that a worker has claimed."""
 
@@ -63,7 +74,23 @@ class Queued(Protocol):
         """The realm, whose servers may be slow."""
 
 
+class Retried(Queued, Protocol):
+    """A delivery that is tried until it succeeds or is given up."""
+
+    @property
+    def id(self) -> str:
+        """The id of its row in the realm, and its name in logs."""
+
+    @property
+    def attempts(self) -> int:
+        """How often a gateway has begun to send it."""
+
+    def next_attempt_at(self, now: datetime) -> datetime | None:
+        """Return when to send it again after a failure; None where it is given up."""
+
+
 Claimed = TypeVar("Claimed", bound=Queued)
+RetriedT = TypeVar("RetriedT", bound=Retried)
 
 
 class Deliveries(Protocol[Claimed]):
@@ -118,15 +145,8 @@ _WEBHOOK_SCHEDULE: Final = RetrySchedule(
 )
 
 
-class WebhookNotReceived(RealmgateError):
-    """The receiver did not confirm an event. `str()` is the reason, for logs and operators only.
-
-    `is_final` where the receiver has answered that it takes no more.
-    """
-
-    def __init__(self, reason: str, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.is_final = is_final
+class WebhookNotReceived(NotDelivered):
+    """The receiver did not confirm an event, or has answered that it takes no more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,8 @@ class User:
 class Credential:
     """A stored credential in Keycloak's two JSON strings.
 
-    `secret_data` holds hash and salt, `credential_data` algorithm and parameters (Keycloak: 5.4).
+    `secret_data` holds hash and salt, `credential_data` algorithm and parameters (Keycloak: 5.4
+    hashes).
     """
 
     id: str

@@ -1,6 +1,6 @@
 """The identity cookie of a browser, and the login status that pages of clients ask for.
 
-Spec: OpenID Connect Session Management §3; Keycloak: 12.6
+Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class IdentityCookies:
     The value of KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key, which only gateways
     can make; it names a session, and holds no longer than that. KEYCLOAK_SESSION is a hash of the
     session's id, which pages of clients compare with the `session_state` that they were given.
-    Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11, createLoginCookie (26.7)
+    Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11 cookies, createLoginCookie (26.7)
     """
 
     identity: str = field(repr=False)
@@ -156,7 +156,7 @@ class LoginStatus(Enum):
 
     A page of the client asks a frame of the gateway, which asks here with the browser's cookie.
     Only pages at an origin of the client get an answer. Spec: OpenID Connect Session Management §3;
-    Keycloak: 12.6
+    Keycloak: 12.6 logout
     """
 
     REFUSED = auto()

@@ -2,7 +2,8 @@
 
 The document is what GET answers: members in Keycloak's order, with default values. One error lists
 all reasons in Keycloak's words. A document may have any annotations, so those without use are
-passed over. Keycloak: UPConfig, a strict decoder; UPConfigUtils.validate; 16.1, UserProfileMetadata
+passed over. Keycloak: UPConfig, a strict decoder; UPConfigUtils.validate; 16.1 required actions,
+UserProfileMetadata
 """
 
 import re
@@ -237,7 +238,10 @@ class ProfileViolated(InvalidInput):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The answer: one violation by itself, several as `errors`. Keycloak: 0.2, family C."""
+        """The answer: one violation by itself, several as `errors`.
+
+        Keycloak: 0.2 error bodies, family C.
+        """
         found = [
             {"field": one.field, "errorMessage": one.message, "params": list(one.parameters)}
             for one in self.violations

@@ -1,7 +1,7 @@
-"""Sends what waits in a queue, in the background of a worker, and logs what fails.
+"""Sends waiting entries of a queue in the background of a worker, and logs failures.
 
-One server that hangs holds up few deliveries: a realm has half of the places, and what is due is
-claimed as soon as places are free.
+One slow server delays few deliveries: a realm has half of the places, and what is due is claimed as
+soon as places are free.
 Entries that this process commits wake the loop. It looks every `interval` for the others: those of
 commands and of workers that ended, and those that are tried again.
 """
@@ -36,11 +36,11 @@ _WITHOUT_STORE: Final = timedelta(seconds=5)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryWords:
-    """What the log calls a failure of one queue."""
+    """The words of a queue in the log."""
 
     queue: DeliveryQueue
     name: str
-    """The field of what is delivered."""
+    """The field with the id of an entry."""
     failed: str
     given_up: str
     waiting: str
@@ -60,7 +60,7 @@ class _Places(Generic[Claimed]):
         """Whether something may be due that had no place."""
 
     async def fill(self) -> bool:
-        """Begin what is due; return whether more may be due now. Raises StoreUnavailable."""
+        """Begin due deliveries; return whether more may be due now. Raises StoreUnavailable."""
         of_realm = Counter(self._running.values())
         busy = sorted(realm for realm, number in of_realm.items() if number >= OF_REALM)
         largest = max((number for number in of_realm.values() if number < OF_REALM), default=0)
@@ -76,7 +76,7 @@ class _Places(Generic[Claimed]):
         return len(claimed) == most
 
     async def wait_for_room(self, longest: timedelta) -> None:
-        """Wait until half of what is under way has ended: a claim takes several deliveries."""
+        """Wait until half of the running deliveries have ended: a claim takes several."""
         enough = len(self._running) // 2
         with suppress(TimeoutError):
             async with asyncio.timeout(longest.total_seconds()):
@@ -100,7 +100,7 @@ async def run_deliveries(
     signals: QueueSignals,
     interval: timedelta = INTERVAL,
 ) -> None:
-    """Send what is due at each signal and every `interval`; an unavailable store is asked later."""
+    """Send due deliveries at each signal and every `interval`; ask an unavailable store later."""
     log = structlog.get_logger()
     available = True
     async with asyncio.TaskGroup() as group:

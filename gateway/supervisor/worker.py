@@ -114,10 +114,7 @@ def _watching(services: Services, group: asyncio.TaskGroup) -> Iterator[asyncio.
 
 
 def _parent_died(
-    loop: asyncio.AbstractEventLoop,
-    public: socket.socket,
-    lifeline: Lifeline,
-    asked: asyncio.Event,
+    loop: asyncio.AbstractEventLoop, public: socket.socket, lifeline: Lifeline, asked: asyncio.Event
 ) -> None:
     loop.remove_reader(lifeline.parent)
     refuse_connections(public)

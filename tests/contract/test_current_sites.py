@@ -74,7 +74,7 @@ class _File:
     def __init__(self, content: bytes) -> None:
         self.content = content
 
-    def read(self) -> bytes:
+    def read_content(self) -> bytes:
         return self.content
 
     def read_if_changed(self) -> bytes:

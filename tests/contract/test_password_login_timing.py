@@ -119,7 +119,7 @@ async def test_refusals_cost_the_same_whatever_the_reason(gateway: Gateway) -> N
 async def test_refusals_compute_the_same_hashes_whatever_is_stored(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counted in hashes and iterations of each kind, which no busy machine disturbs. attacks: D11."""
+    """Counted in hashes and iterations, which no busy machine disturbs. attacks: D11."""
     computed: list[Counter[str]] = []
 
     def counted(name: str, own: Callable[..., bool]) -> Callable[..., bool]:

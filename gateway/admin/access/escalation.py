@@ -12,8 +12,8 @@ or of a role may change that object in any way. Others may read it and end sessi
 The admin API derives the objects from the path (`gateway.http.admin.endpoint`). The endpoint
 applies the rule before it reads the body, `Changes.begin` again with the rows locked. Use cases
 call `require_may_control` for objects that a body or a registration token names.
-Keycloak: 9; it checks the roles that are named, not what they contain, and not groups, and lets
-`manage-users` and `manage-clients` change every object (26.7)
+Keycloak: 9 (administrative roles); it checks the roles that are named, not what they contain, and
+not groups, and lets `manage-users` and `manage-clients` change every object (26.7)
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -174,7 +174,6 @@ class DenyAccess(WithoutForm):
         return False
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Raise AccessDenied."""
         text = config.get("denyErrorMessage")
         user = sign_in.found_user
         raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)

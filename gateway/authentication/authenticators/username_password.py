@@ -213,7 +213,6 @@ class UsernamePasswordForm:
         return account.password is not None
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the form."""
         del config
         if sign_in.account is not None:
             sign_in.account = await self._accounts.with_credentials(sign_in.account)

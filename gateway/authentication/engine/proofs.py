@@ -49,7 +49,7 @@ class GuardedChecks:
     An unknown user, a wrong secret and a locked account take the same work and end in the same
     refusal. The attempt is reserved before the first secret of a request is compared and settled at
     its end: a right password is counted neither as a failure nor as a success while a code is still
-    to come. Keycloak: 4.2 (26.7); attacks: D1, D3, D4, D8, D10, D11
+    to come. Keycloak: 4.2 what counts (26.7); attacks: D1, D3, D4, D8, D10, D11
     """
 
     def __init__(self, guard: BruteForceGuard, lockouts: PermanentLockouts) -> None:

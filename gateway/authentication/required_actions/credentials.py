@@ -1,6 +1,7 @@
 """Required actions that set up credentials: password, one-time and recovery codes, keys.
 
-Keycloak: 16.1; UpdatePassword, UpdateTotp, RecoveryAuthnCodesAction, WebAuthnRegister (26.7)
+Keycloak: 16.1 required actions; UpdatePassword, UpdateTotp, RecoveryAuthnCodesAction,
+WebAuthnRegister (26.7)
 """
 
 import hashlib
@@ -56,6 +57,7 @@ class UpdatePassword:
     """UPDATE_PASSWORD: the user sets a new password, which has to meet the rules of the realm.
 
     Fields `password-new`, `password-confirm` and `logout-sessions`. Keycloak: UpdatePassword, 16.1
+    required actions
     """
 
     alias = UPDATE_PASSWORD
@@ -165,7 +167,7 @@ class ConfigureOtp:
 
     Fields `totp`, `totpSecret`, `userLabel` and `logout-sessions`. The page shows the secret, and
     its form sends it back; the session knows its digest alone, so that no other secret is taken.
-    Keycloak: UpdateTotp (26.7), 16.1
+    Keycloak: UpdateTotp (26.7), 16.1 required actions
     """
 
     alias = CONFIGURE_TOTP
@@ -267,7 +269,7 @@ class ConfigureRecoveryCodes:
     Fields `generatedRecoveryAuthnCodes`, `generatedAt` (milliseconds since 1970), `userLabel` and
     `logout-sessions`. The page shows the codes, and its form sends them back; the session knows
     their digest alone, so that no other codes are taken. Keycloak: RecoveryAuthnCodesAction (26.7),
-    16.1
+    16.1 required actions
     """
 
     alias = CONFIGURE_RECOVERY_CODES

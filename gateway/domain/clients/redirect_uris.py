@@ -2,7 +2,7 @@
 
 A pattern is compared as text: exactly, or by its beginning where it ends with `*`. What stands
 behind the beginning must not change the host or lead out of the path, however it is decoded.
-Keycloak: 12.10. Spec: RFC 6749 §3.1.2, RFC 8252 §7.3, RFC 9700 §4.1; attacks C1, C2
+Keycloak: 12.10 authorization. Spec: RFC 6749 §3.1.2, RFC 8252 §7.3, RFC 9700 §4.1; attacks C1, C2
 """
 
 import re

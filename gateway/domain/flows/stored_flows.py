@@ -5,12 +5,10 @@ ids of a new realm's flows are made of the realm's, so that they are the same at
 at every time. Keycloak: 26.7, a new realm
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows.flows import (
     AuthenticatorConfig,
     Execution,
@@ -28,138 +26,12 @@ from gateway.domain.flows.sign_in import (
 )
 from gateway.domain.limits.caches import cached
 from gateway.domain.realm import FlowBindings
+from gateway.domain.tables import read_table
 
 _NAMESPACE: Final = UUID("5f0f9c0e-6f6b-4a52-9b5c-1b6d7c6e2f10")
-_CLIENT_STEPS: Final = "\n".join(
-    f"{10 * place} ALTERNATIVE {each.id}" for place, each in enumerate(CLIENT_AUTHENTICATORS, 1)
-)
-_TABLE: Final = f"""
-browser | basic-flow | Browser based authentication
-10 ALTERNATIVE auth-cookie
-20 DISABLED auth-spnego
-25 ALTERNATIVE identity-provider-redirector
-26 ALTERNATIVE > Organization
-30 ALTERNATIVE > forms
-
-Organization | basic-flow |
-10 CONDITIONAL > Browser - Conditional Organization
-
-Browser - Conditional Organization | basic-flow | Flow to determine if the organization \
-identity-first login is to be used
-10 REQUIRED conditional-user-configured
-20 ALTERNATIVE organization
-
-forms | basic-flow | Username, password, otp and other auth forms.
-10 REQUIRED auth-username-password-form
-20 CONDITIONAL > Browser - Conditional 2FA
-
-Browser - Conditional 2FA | basic-flow | Flow to determine if any 2FA is required for the \
-authentication
-10 REQUIRED conditional-user-configured
-20 REQUIRED conditional-credential [browser-conditional-credential: \
-credentials=webauthn-passwordless]
-30 ALTERNATIVE auth-otp-form
-40 DISABLED webauthn-authenticator
-50 DISABLED auth-recovery-authn-code-form
-
-direct grant | basic-flow | OpenID Connect Resource Owner Grant
-10 REQUIRED direct-grant-validate-username
-20 REQUIRED direct-grant-validate-password
-30 CONDITIONAL > Direct Grant - Conditional OTP
-
-Direct Grant - Conditional OTP | basic-flow | Flow to determine if the OTP is required for the \
-authentication
-10 REQUIRED conditional-user-configured
-20 REQUIRED direct-grant-validate-otp
-
-registration | basic-flow | Registration flow
-10 REQUIRED registration-page-form > registration form
-
-registration form | form-flow | Registration form
-20 REQUIRED registration-user-creation
-50 REQUIRED registration-password-action
-60 DISABLED registration-recaptcha-action
-70 DISABLED registration-terms-and-conditions
-
-reset credentials | basic-flow | Reset credentials for a user if they forgot their password or \
-something
-10 REQUIRED reset-credentials-choose-user
-20 REQUIRED reset-credential-email
-30 REQUIRED reset-password
-40 CONDITIONAL > Reset - Conditional OTP
-
-Reset - Conditional OTP | basic-flow | Flow to determine if the OTP should be reset or not. \
-Set to REQUIRED to force.
-10 REQUIRED conditional-user-configured
-20 REQUIRED reset-otp
-
-clients | client-flow | Base authentication for clients
-{_CLIENT_STEPS}
-
-first broker login | basic-flow | Actions taken after first broker login with identity provider \
-account, which is not yet linked to any Keycloak account
-10 REQUIRED idp-review-profile [review profile config: update.profile.on.first.login=missing]
-20 REQUIRED > User creation or linking
-60 CONDITIONAL > First Broker Login - Conditional Organization
-
-User creation or linking | basic-flow | Flow for the existing/non-existing user alternatives
-10 ALTERNATIVE idp-create-user-if-unique [create unique user config: \
-require.password.update.after.registration=false]
-20 ALTERNATIVE > Handle Existing Account
-
-Handle Existing Account | basic-flow | Handle what to do if there is existing account with same \
-email/username like authenticated identity provider
-10 REQUIRED idp-confirm-link
-20 REQUIRED > Account verification options
-
-Account verification options | basic-flow | Method with which to verify the existing account
-10 ALTERNATIVE idp-email-verification
-20 ALTERNATIVE > Verify Existing Account by Re-authentication
-
-Verify Existing Account by Re-authentication | basic-flow | Reauthentication of existing account
-10 REQUIRED idp-username-password-form
-20 CONDITIONAL > First broker login - Conditional 2FA
-
-First broker login - Conditional 2FA | basic-flow | Flow to determine if any 2FA is required for \
-the authentication
-10 REQUIRED conditional-user-configured
-20 REQUIRED conditional-credential [first-broker-login-conditional-credential: \
-credentials=webauthn-passwordless]
-30 ALTERNATIVE auth-otp-form
-40 DISABLED webauthn-authenticator
-50 DISABLED auth-recovery-authn-code-form
-
-First Broker Login - Conditional Organization | basic-flow | Flow to determine if the \
-authenticator that adds organization members is to be used
-10 REQUIRED conditional-user-configured
-20 REQUIRED idp-add-organization-member
-
-saml ecp | basic-flow | SAML ECP Profile Authentication Flow
-10 REQUIRED http-basic-authenticator
-
-docker auth | basic-flow | Used by Docker clients to authenticate against the IDP
-10 REQUIRED docker-http-basic-authenticator
-"""
-"""A flow: alias, kind, description; then its steps: priority, requirement, the authenticator, `>`
-the flow that the step runs, and in brackets alias, name and value of its configuration. A sub-flow
-follows the flow that runs it."""
-_STEP: Final = re.compile(
-    r"(?P<priority>\d+) (?P<requirement>[A-Z]+)(?: (?P<authenticator>[a-z0-9-]+))?"
-    r"(?: > (?P<flow>.+))?(?: \[(?P<config>.+): (?P<name>.+)=(?P<value>.+)\])?"
-)
-_Steps = list[dict[str, str | None]]
-
-
-def _rows() -> Iterator[tuple[str, str, str, _Steps]]:
-    for block in _TABLE.strip().split("\n\n"):
-        head, *lines = block.split("\n")
-        alias, kind, description = (part.strip() for part in head.split("|"))
-        found = (_STEP.fullmatch(line) for line in lines)
-        yield alias, kind, description, [step.groupdict() for step in found if step]
-
-
-_FLOWS: Final = tuple(_rows())
-_SUB_FLOWS: Final = frozenset(step["flow"] for *_, steps in _FLOWS for step in steps)
+_FLOWS: Final = read_table("gateway.domain.flows", "default_flows.toml")["flows"]
+_STEPS: Final = tuple(step for flow in _FLOWS for step in flow["steps"])
+_SUB_FLOWS: Final = frozenset(step.get("flow") for step in _STEPS)
 
 
 @cached(4 * 1024 * 1024)
@@ -167,15 +39,15 @@ def default_flows(realm_id: str) -> Mapping[str, Flow]:
     """Return the flows of a new realm by id, sub-flows after what they are a part of."""
     flows = (
         Flow(
-            id=default_id(realm_id, "flow", alias),
-            alias=alias,
-            kind=FlowKind(kind),
-            description=description or None,
-            top_level=alias not in _SUB_FLOWS,
+            id=default_id(realm_id, "flow", flow["alias"]),
+            alias=flow["alias"],
+            kind=FlowKind(flow["kind"]),
+            description=flow.get("description"),
+            top_level=flow["alias"] not in _SUB_FLOWS,
             built_in=True,
-            executions=tuple(_execution(realm_id, alias, **step) for step in steps),
+            executions=tuple(_execution(realm_id, flow["alias"], step) for step in flow["steps"]),
         )
-        for alias, kind, description, steps in _FLOWS
+        for flow in _FLOWS
     )
     return {flow.id: flow for flow in flows}
 
@@ -183,15 +55,14 @@ def default_flows(realm_id: str) -> Mapping[str, Flow]:
 @cached(4 * 1024 * 1024)
 def default_configs(realm_id: str) -> Mapping[str, AuthenticatorConfig]:
     """Return the configurations of a new realm by id."""
-    settings = (
-        (str(step["config"]), (str(step["name"]), str(step["value"])))
-        for *_, steps in _FLOWS
-        for step in steps
-        if step["config"]
-    )
     found = (
-        AuthenticatorConfig(default_id(realm_id, "config", alias), alias, (setting,))
-        for alias, setting in settings
+        AuthenticatorConfig(
+            default_id(realm_id, "config", step["config"]),
+            step["config"],
+            tuple(step["settings"].items()),
+        )
+        for step in _STEPS
+        if "config" in step
     )
     return {config.id: config for config in found}
 
@@ -201,12 +72,12 @@ def default_id(realm_id: str, kind: str, name: str) -> str:
     return str(uuid5(_NAMESPACE, f"{kind}\n{realm_id}\n{name}"))
 
 
-def _execution(realm_id: str, parent: str, **step: str | None) -> Execution:
-    flow, config, authenticator = step["flow"], step["config"], step["authenticator"]
+def _execution(realm_id: str, parent: str, step: Mapping[str, Any]) -> Execution:
+    flow, config, authenticator = (step.get(name) for name in ("flow", "config", "authenticator"))
     return Execution(
         id=default_id(realm_id, "execution", f"{parent}\n{flow or authenticator}"),
-        requirement=Requirement(str(step["requirement"])),
-        priority=int(step["priority"] or 0),
+        requirement=Requirement(step["requirement"]),
+        priority=step["priority"],
         authenticator=authenticator,
         flow=flow and default_id(realm_id, "flow", flow),
         config=config and default_id(realm_id, "config", config),

@@ -1,6 +1,6 @@
 """The authorization endpoint, and the endpoint of pushed authorization requests.
 
-Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10, 12.8
+Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10 authorization, 12.8 PAR
 """
 
 import secrets
@@ -57,7 +57,7 @@ _DEMANDS: Final = {"level": CHECKS["level"], "demands": keep_current_demands}
 class AuthorizationEndpoint:
     """Checks authorization requests of every realm.
 
-    Spec: RFC 6749 §3.1; Keycloak: 12.10
+    Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization
     """
 
     def __init__(self, services: CheckServices) -> None:
@@ -179,7 +179,7 @@ class PushedRequestEndpoint:
     """Keeps authorization requests of every realm.
 
     The client authenticates as at the token endpoint, so what a browser carries is a reference
-    alone. Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8
+    alone. Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8 PAR
     """
 
     def __init__(

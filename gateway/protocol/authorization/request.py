@@ -1,7 +1,7 @@
 """An authorization request: its parameters, its draft, the verified value and its stored text.
 
-Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3, RFC 9101 §5; Keycloak: 12.10;
-attacks: C24
+Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3, RFC 9101 §5; Keycloak: 12.10
+authorization; attacks: C24
 """
 
 import json

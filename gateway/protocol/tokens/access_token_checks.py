@@ -3,7 +3,7 @@
 Checked are signature, issuer, type, time, notBefore, client, session, user and revocation. The
 claims must also agree with each other and with the stored session, so that a token with claims that
 no grant decided is refused although the realm signed it.
-Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
+Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3 userinfo, 12.4 introspection
 """
 
 from collections.abc import Mapping
@@ -33,10 +33,12 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
+    EXCHANGED_FROM,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
     exchanged_from,
     only_for,
+    revocable_ids,
     roles_left_out,
 )
 from gateway.protocol.claims.subject import is_subject
@@ -94,7 +96,7 @@ class AccessTokens:
     ) -> ActiveToken:
         """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
         active = await self.resolve(request, claims, begins_sign_in=begins_sign_in)
-        if await self._database.lookups.is_revoked(request.realm.realm.id, str(claims["jti"])):
+        if await self._database.lookups.is_revoked(request.realm.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         return active
 
@@ -157,7 +159,10 @@ class AccessTokens:
             audiences=only_for(claims) or frozenset(),
             certificates=tuple(map(str, bound)),
             device=device if isinstance(device, str) else None,
-            generations={**exchanged_from(claims), **own_generation(own, context.generation)},
+            generations={
+                **(exchanged_from(claims) if EXCHANGED_FROM in claims else {}),
+                **own_generation(own, context.generation),
+            },
             account_generation=context.generation if session is None else None,
             begins_sign_in=begins_sign_in,
         )

@@ -239,7 +239,7 @@ def render_client(
 def client_representation(
     client: Client, *, masked: bool, registration_token: str | None = None
 ) -> dict[str, Any]:
-    """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4."""
+    """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4 client."""
     document = render_client(client, masked=masked, registration_token=registration_token)
     if client.public_client:
         document.pop("secret", None)
@@ -419,7 +419,7 @@ def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
 def with_protocol_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a new client with what OpenID Connect adds if it names that as its protocol.
 
-    Files of realms and partial imports add nothing. Keycloak: 8.4
+    Files of realms and partial imports add nothing. Keycloak: 8.4 client
     """
     sent = {name: given_field(document, name) for name in _DEPENDENT}
     if sent["protocol"] != OPENID_CONNECT:

@@ -1,11 +1,8 @@
-"""Rows of credentials, whose secrets are sealed, and the owner of a security key.
+"""Rows of credentials with sealed secrets, owners of security keys, and costs of password hashes.
 
-Keycloak: CredentialRepresentation; Spec: WebAuthn Level 3 §7.1
-
-Which costs the password hashes of a realm have: a row for each that is in use.
-
-A refused sign-in takes the work of the dearest ones, for every name. A row is written with each
-password; `recount_costs` removes those of passwords that are gone.
+The table of costs has a row for each cost in use in a realm. A refused sign-in takes the work of
+the highest cost, for every name. A row is written with each password; `recount_costs` removes
+unused rows. Keycloak: CredentialRepresentation; Spec: WebAuthn Level 3 §7.1
 """
 
 import json
