@@ -48,7 +48,7 @@ def user_action_lifespan(realm: Realm, kind: ActionTokenKind) -> timedelta:
 
     The realm attribute of its kind says it in seconds, otherwise the setting for all of them.
     """
-    return realm.links.lifespans.get(kind, realm.token_lifespans.action_token_by_user)
+    return realm.link_lifespans.get(kind, realm.token_lifespans.action_token_by_user)
 
 
 def new_action_token(

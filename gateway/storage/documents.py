@@ -64,8 +64,9 @@ class DocumentCodec(Generic[ValueT]):
 
     def encode(self, value: ValueT) -> dict[str, Any]:
         """Return the document; raises TypeError for a secret, which is stored sealed."""
+        document = {_VERSION: VERSION, **self._group.encode(value)}
         later: Mapping[str, Any] = getattr(value, LATER, {})
-        return {_VERSION: VERSION, **_merged(self._group.encode(value), later)}
+        return _merged(document, later) if later else document
 
     def decode(self, document: Any, **beside: Any) -> ValueT:
         """Return the value with the fields that are not stored; raises UnreadableDocument."""
@@ -103,12 +104,14 @@ class _Group:
         self._groups = {n: each for n, each in self._shapes.items() if isinstance(each, _Group)}
 
     def encode(self, value: Any) -> dict[str, Any]:
-        given = ((name, shape, getattr(value, name)) for name, shape in self._shapes.items())
-        return {
-            name: shape.encode(each)
-            for name, shape, each in given
-            if each is not None or name not in self._optional
-        }
+        written: dict[str, Any] = {}
+        for name, shape in self._shapes.items():
+            each = getattr(value, name)
+            if each is not None:
+                written[name] = each if shape.encode is _same else shape.encode(each)
+            elif name not in self._optional:
+                written[name] = None
+        return written
 
     def decode(self, document: Any) -> Any:
         """Return the value of a list or map, which keeps nothing of a later version."""
@@ -168,10 +171,7 @@ def _shape_of(kind: Any) -> "_Shape | _Group":
 def _optional(kinds: list[Any]) -> _Shape:
     """Return the shape of `X | None`; several kinds are enumerations."""
     shape = _shape_of(kinds[0]) if len(kinds) == 1 else _words(kinds)
-    return _Shape(
-        lambda value: None if value is None else shape.encode(value),
-        lambda value: None if value is None else shape.decode(value),
-    )
+    return _Shape(shape.encode, lambda value: None if value is None else shape.decode(value))
 
 
 def _words(kinds: list[type[StrEnum]]) -> _Shape:
@@ -192,16 +192,15 @@ def _fixed(shapes: Sequence[_Shape | _Group]) -> _Shape:
             raise UnreadableDocument("", f"{len(value)} items instead of {len(shapes)}")
         return tuple(shape.decode(item) for shape, item in zip(shapes, value, strict=True))
 
-    return _Shape(
-        lambda value: [shape.encode(item) for shape, item in zip(shapes, value, strict=True)],
-        decode,
-    )
+    if any(shape.encode is not _same for shape in shapes):
+        raise TypeError("a tuple of fixed length has plain items")
+    return _Shape(list, decode)
 
 
 def _listed(shape: _Shape | _Group, collect: type) -> _Shape:
     def encode(value: Collection[Any]) -> list[Any]:
-        items = [shape.encode(item) for item in value]
-        return items if collect is tuple else sorted(items)
+        items = value if shape.encode is _same else map(shape.encode, value)
+        return list(items) if collect is tuple else sorted(items)
 
     def decode(value: Any) -> Any:
         items = enumerate(_checked(list, value))
@@ -211,13 +210,10 @@ def _listed(shape: _Shape | _Group, collect: type) -> _Shape:
 
 
 def _mapped(shape: _Shape | _Group) -> _Shape:
-    def encode(value: Mapping[str, Any]) -> dict[str, Any]:
-        if shape in _SAME:
-            return dict(value)
-        return {name: shape.encode(item) for name, item in value.items()}
-
     return _Shape(
-        encode,
+        dict
+        if shape.encode is _same
+        else lambda value: {name: shape.encode(item) for name, item in value.items()},
         lambda value: {
             name: _at(name, shape.decode, item) for name, item in _checked(dict, value).items()
         },
@@ -276,4 +272,3 @@ _PLAIN: Final[Mapping[Any, _Shape]] = {
     # An earlier version stored one as it is.
     Secret: _Shape(_refuse_secret, lambda text: Secret(_checked(str, text))),
 }
-_SAME: Final = (_PLAIN[Any], _PLAIN[str])

@@ -310,33 +310,6 @@ def is_nonce_choice(text: str) -> bool:
 
 _LIFESPAN_OF_KIND: Final = "actionTokenGeneratedByUserLifespan."
 _LONGEST_NUMBER: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class LinkSettings:
-    """How long links last that users ask for, where it differs by kind of link."""
-
-    lifespans: Mapping[str, timedelta] = field(default_factory=dict)
-    """`actionTokenGeneratedByUserLifespan.<kind>`: by kind, such as `verify-email`."""
-
-
-_STANDARD_LINKS: Final = LinkSettings()
-
-
-def _parse_links(attributes: Mapping[str, str]) -> LinkSettings:
-    found = {
-        name.removeprefix(_LIFESPAN_OF_KIND): timedelta(seconds=int(text))
-        for name, text in attributes.items()
-        if name.startswith(_LIFESPAN_OF_KIND) and _NUMBER.fullmatch(text) and int(text)
-    }
-    return LinkSettings(found) if found else _STANDARD_LINKS
-
-
-def _seconds(text: str) -> timedelta:
-    is_number = text.isdecimal() and len(text) <= _LONGEST_NUMBER
-    return timedelta(seconds=int(text)) if is_number else timedelta()
-
-
 WEBHOOK_URL: Final = "realmgate.webhook.url"
 WEBHOOK_SECRET: Final = "realmgate.webhook.secret"  # noqa: S105 - the name of the attribute
 WEBHOOK_EVENTS: Final = "realmgate.webhook.events"
@@ -461,7 +434,8 @@ class Realm:
     certificates: CertificateSettings = field(init=False, repr=False, compare=False)
     protocol: ProtocolSettings = field(init=False, repr=False, compare=False)
     appearance: Appearance = field(init=False, repr=False, compare=False)
-    links: LinkSettings = field(init=False, repr=False, compare=False)
+    link_lifespans: Mapping[str, timedelta] = field(init=False, repr=False, compare=False)
+    """`actionTokenGeneratedByUserLifespan.<kind>`: links that users ask for, by kind of link."""
     admin_events_expiration: timedelta = field(init=False, repr=False, compare=False)
     """`adminEventsExpiration`: how long stored administrative events are kept; 0 is for ever."""
     has_free_attributes: bool = field(init=False, repr=False, compare=False)
@@ -477,9 +451,15 @@ class Realm:
         object.__setattr__(self, "certificates", parse_certificate_settings(attributes))
         object.__setattr__(self, "protocol", _parse_protocol_settings(attributes))
         object.__setattr__(self, "appearance", _parse_appearance(attributes))
-        object.__setattr__(self, "links", _parse_links(attributes))
-        lasts = _seconds(attributes.get("adminEventsExpiration", ""))
-        object.__setattr__(self, "admin_events_expiration", lasts)
+        lifespans = {
+            name.removeprefix(_LIFESPAN_OF_KIND): timedelta(seconds=int(text))
+            for name, text in attributes.items()
+            if name.startswith(_LIFESPAN_OF_KIND) and _NUMBER.fullmatch(text) and int(text)
+        }
+        object.__setattr__(self, "link_lifespans", lifespans)
+        text = attributes.get("adminEventsExpiration", "")
+        seconds = int(text) if text.isdecimal() and len(text) <= _LONGEST_NUMBER else 0
+        object.__setattr__(self, "admin_events_expiration", timedelta(seconds=seconds))
         is_free = attributes.get("userProfileEnabled") == "false"
         object.__setattr__(self, "has_free_attributes", is_free)
         object.__setattr__(self, "webhook", _parse_webhook(attributes, self.webhook_secret))
@@ -487,16 +467,13 @@ class Realm:
     @property
     def default_role_name(self) -> str:
         """The name of the role that every new user has; a new name of the realm leaves it."""
-        return self.default_role or _default_role_of(self.name)
+        return self.default_role or f"default-roles-{self.name.lower()}"
 
     def named(self, name: str) -> "Realm":
         """Return the realm under another name, its default role under the name it has."""
-        default = "" if self.default_role_name == _default_role_of(name) else self.default_role_name
+        default = self.default_role_name
+        default = "" if default == f"default-roles-{name.lower()}" else default
         return replace(self, name=name, default_role=default)
-
-
-def _default_role_of(name: str) -> str:
-    return f"default-roles-{name.lower()}"
 
 
 FAILURES_PER_ADDRESS: Final = "realmgate.bruteForce.failuresPerAddress"
