@@ -189,9 +189,9 @@ class ProtocolMapper:
 class Client:
     """A client of one realm. `id` is the internal UUID, `client_id` the public name.
 
-    `document` is the JSON object of the representation without the secret, `attributes` what
+    `document` has the members of the representation that are no field here, `attributes` what
     stands there under that name. Only `representations` reads or writes them: rules read the
-    groups of settings that were parsed from `attributes`.
+    groups of settings that `client_settings` parses from both.
     """
 
     id: str
@@ -244,6 +244,8 @@ class Client:
     reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES
     """The administrative roles of users that its tokens may carry; no document changes that."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    later: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Stored members that a later version has added; only storage reads them."""
 
 
 MOST_NAMES: Final = 64
