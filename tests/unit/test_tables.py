@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
+from gateway.domain.flows import default_flows
 from gateway.domain.tables import build_value
-from gateway.representations.flows import default_flows
 
 
 class Color(StrEnum):
