@@ -44,7 +44,11 @@ class CertificateRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CertificateFacts:
-    """What every check asks of a certificate; `digest` is the SHA-256 of its encoding."""
+    """What every check asks of a certificate; `digest` is the SHA-256 of its encoding.
+
+    `twin_digest` is that of the same certificate with the other ECDSA signature that verifies too:
+    anybody can compute it. It is empty where the signature has no other form.
+    """
 
     issuer: DistinguishedName
     subject: DistinguishedName
@@ -52,6 +56,7 @@ class CertificateFacts:
     not_before: datetime
     not_after: datetime
     digest: bytes
+    twin_digest: bytes = field(default=b"", kw_only=True)
 
     @property
     def thumbprint(self) -> str:
