@@ -63,6 +63,11 @@ class CertificateFacts:
         """The digest in base64url, the value of `x5t#S256`. Spec: RFC 8705 §3.1."""
         return base64url.encode(self.digest)
 
+    @property
+    def form_digest(self) -> bytes:
+        """One digest for both forms of the signature."""
+        return min(self.digest, self.twin_digest) if self.twin_digest else self.digest
+
 
 KEY_USAGES: Final = (
     "digitalSignature",
