@@ -36,6 +36,7 @@ from gateway.protocol.claims.protocol_claims import (
     EXCHANGED_FROM,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
+    TWIN_THUMBPRINT,
     exchanged_from,
     only_for,
     revocable_ids,
@@ -149,7 +150,8 @@ class AccessTokens:
         device = claims.get(DEVICE_CLAIM)
         own = None if entry is None or session is None else entry.client.id
         # A resource server may ask that does not see the certificate itself.
-        bound = filter(None, (certificate_bound_to(claims), claims.get(ISSUED_SERIAL)))
+        named = map(claims.get, (ISSUED_SERIAL, TWIN_THUMBPRINT))
+        bound = filter(None, (certificate_bound_to(claims), *named))
         issued = IssuedCredential(
             issued_at=_instant(claims, "iat"),
             client=entry,
