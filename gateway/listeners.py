@@ -1,22 +1,14 @@
-"""Event listeners: a file each, and one line here. Keycloak: EventListenerProvider.
+"""Event listeners and their table. Keycloak: EventListenerProvider, 10.6 listeners.
 
-A listener receives each event while the request is answered, or queues something of it: then the
+A listener receives each event while the request is answered, or queues a result of it: then the
 event goes through the journal, and its row is one of the transaction that stores the event.
 
-`email`: sends users a mail about each change of their accounts.
-
-A mail goes to an address that its user has verified. An attack causes few mails, and none of them
-keeps a mail back that a user asked for, or that says what was changed in the account.
-Keycloak: 10.6; one change that is two events there is one mail here
-
-`file`: appends each event to a file, as one line of JSON, for a SIEM.
-
-Every worker writes whole lines: one system call that appends. A file that was renamed or removed,
-as by logrotate, is re-created with the next event.
-
-`jboss-logging`: each event as a line of the log, a failure as a warning.
-
-Keycloak: 10.6; its lines are texts, these have the same members as fields
+- `email` sends users a mail about each change of their accounts, to their verified address. An
+  attack causes few mails, and none delays a mail that a user asked for or that reports a change of
+  the account. One change that is two events in Keycloak is one mail here.
+- `file` appends each event to a file, as one line of JSON, for a SIEM. Every worker writes whole
+  lines with one system call. A file that was renamed or removed is re-created with the next event.
+- `jboss-logging` logs each event, a failure as a warning, with the fields of Keycloak's texts.
 """
 
 import logging
@@ -55,7 +47,7 @@ from gateway.representations.events import render_user_event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerOptions:
-    """What listeners are made of; `mailed_events` are names of events.
+    """Services for listeners; `mailed_events` are names of events.
 
     `events_file` is the file that the listener `file` appends to.
     """
@@ -77,7 +69,7 @@ class Listener(Protocol):
 
 @runtime_checkable
 class QueueingListener(Protocol):
-    """Queues something of events, such as a mail. The dispatch logs any exception of it."""
+    """Queues mails or other results of events; the dispatch logs its exceptions."""
 
     def wants(self, realm: Realm, name: str, *, failed: bool) -> bool:
         """Return whether it wants events of that name."""

@@ -1,10 +1,10 @@
 """The rules for new passwords: a class for each, their table, and the check of a new password.
 
-The rules of the realm are checked in the order of the table, those that cost a hash last; the first
-broken rule refuses. Settings for hashing and for the age of passwords are no rules of this table.
-Keycloak: 5.1, where the order is unspecified; display name, type and default of each argument;
-password policies `passwordAge`, `passwordBlacklist`, `regexPattern` and `passwordHistory`, which
-keeps n - 1 former hashes beside the current one
+The rules of the realm are checked in the order of the table, rules that compute a hash last; the
+first broken rule refuses. Settings for hashing and for the age of passwords are no rules of this
+table. Keycloak: 5.1 password rules, where the order is unspecified; display name, type and default
+of each argument; password policies `passwordAge`, `passwordBlacklist`, `regexPattern` and
+`passwordHistory`, which keeps n - 1 former hashes beside the current one
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class PasswordRefused(InvalidInput):
     """The password breaks a rule of the realm: Keycloak's message key, and its English text.
 
     The key is `invalidPassword<rule>Message`; `arguments` take the place of `{0}` in its texts.
-    Keycloak: 5.1.
+    Keycloak: 5.1 password rules.
     """
 
     def __init__(self, rule: str, reason: str, *arguments: int) -> None:
@@ -81,7 +81,7 @@ NO_BLACKLISTS: Final = NoBlacklists()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The password, whose it would be, and what was there before."""
+    """The new password, its user, and earlier passwords."""
 
     password: Secret
     username: str
@@ -89,7 +89,7 @@ class Candidate:
     email: str | None = None
     current: EarlierPassword | None = None
     former: Sequence[EarlierPassword] = ()
-    """Those before the current one, newest first."""
+    """Earlier passwords, newest first."""
     blacklists: PasswordBlacklists = field(default=NO_BLACKLISTS)
     matches: PatternMatches = field(default_factory=PatternMatches, compare=False, repr=False)
     """Does the matches of patterns, for all rules."""
@@ -103,7 +103,7 @@ MAX_NUMBER: Final = 2**31 - 1
 NUMBER: Final = re.compile(r"-?[0-9]{1,10}")
 
 ArgumentCheck = Callable[[str], str | None]
-"""Returns what is wrong with the argument, None for nothing."""
+"""Returns the problem of the argument, None if it is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def no_argument(label: str) -> RuleDescription:
 
 
 def pattern_argument(argument: str) -> str | None:
-    """Return what is wrong with a regular expression."""
+    """Return the problem of a regular expression."""
     if not argument:
         return "Config required"
     problem = pattern_problem(argument)
@@ -142,7 +142,7 @@ def pattern_argument(argument: str) -> str | None:
 
 
 def file_name_argument(argument: str) -> str | None:
-    """Return what is wrong with the name of a file."""
+    """Return the problem of a file name."""
     return None if argument and "/" not in argument else "Not a file name"
 
 
@@ -244,7 +244,7 @@ _OFF: Final = -1
 
 
 class PasswordAge:
-    """`passwordAge(days)`: not the current password, nor one that was set within so many days.
+    """`passwordAge(days)`: neither the current password nor one of the last `days`.
 
     -1 switches it off.
     """
@@ -361,7 +361,7 @@ class NewPasswordRule(Protocol):
 
     @property
     def description(self) -> RuleDescription:
-        """What the grammar of `passwordPolicy` and the server information say of it."""
+        """Its metadata in the grammar of `passwordPolicy` and in the server information."""
         ...
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:

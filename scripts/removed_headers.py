@@ -1,7 +1,7 @@
 """Writes the identity headers of callers into the configurations of proxies and into the docs.
 
 `python -m scripts.removed_headers`; with `--check` it returns whether all files are current. The
-list is `gateway/forward_auth/identity_headers.py`.
+list is `gateway/forward_auth/identity_headers.toml`.
 """
 
 import itertools

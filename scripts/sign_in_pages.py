@@ -23,7 +23,7 @@ from gateway.domain.realm import Localization, Realm
 from gateway.http.pages.designs import MEDIA_TYPES, load_designs
 from gateway.http.pages.renderer import PageFrame, PageRenderer
 from gateway.http.pages.resources import Resources, ResourceUrls
-from gateway.http.pages.samples import SAMPLES
+from gateway.http.pages.theme_check import SAMPLES
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "docs/pictures"
 LOCALES: Final = ("en", "de", "fr", "es", "ja", "ar")

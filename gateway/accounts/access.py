@@ -2,7 +2,7 @@
 
 The rights are the roles of the client `account` that the user has now, limited to the scope of the
 token. A user who is disabled is refused, whatever the proof. A temporary lock-out refuses new
-sign-ins alone. Keycloak: 17.1; attacks: D3
+sign-ins alone. Keycloak: 17.1 access; attacks: D3
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ REMOVED_OR_DISABLED: Final = "the user was removed or disabled"
 
 
 class AccountRole(StrEnum):
-    """The roles of the client `account`. Keycloak: 17.1."""
+    """The roles of the client `account`. Keycloak: 17.1 access."""
 
     MANAGE_ACCOUNT = "manage-account"
     MANAGE_ACCOUNT_LINKS = "manage-account-links"
@@ -91,10 +91,7 @@ class AccountAccess:
     """Finds the caller. Methods raise NotAuthenticated, NotFound and StoreUnavailable."""
 
     def __init__(
-        self,
-        access_tokens: AccessTokens,
-        constraint: SenderConstraint,
-        directory: Directory,
+        self, access_tokens: AccessTokens, constraint: SenderConstraint, directory: Directory
     ) -> None:
         self._access_tokens = access_tokens
         self._constraint = constraint

@@ -33,7 +33,7 @@ class AccountConsents:
 
     A consent names client scopes by their ids: those of the client, no others of the realm.
 
-    Keycloak: 17.5.
+    Keycloak: 17.5 applications.
     """
 
     def __init__(self, database: Database, online: OnlineSessionStore) -> None:
@@ -133,7 +133,7 @@ class OwnApplication:
 class AccountApplications:
     """The use case; it raises Forbidden and StoreUnavailable.
 
-    Keycloak: 17.5.
+    Keycloak: 17.5 applications.
     """
 
     def __init__(self, database: Database, directory: Directory, sessions: AccountSessions) -> None:

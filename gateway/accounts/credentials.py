@@ -1,6 +1,6 @@
 """The user's own credentials: their types, their labels, and their removal.
 
-A type is listed where a flow of the realm checks it. Keycloak: 17.4
+A type is listed where a flow of the realm checks it. Keycloak: 17.4 credentials
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import Final
 from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
 from gateway.authentication.engine import AccountChange
-from gateway.authentication.engine.levels import NO_LEVEL
+from gateway.authentication.engine.levels import NO_LEVEL, level_of_session
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.one_time_passwords import OTP
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes, codes_threshold
@@ -42,10 +42,9 @@ from gateway.domain.refusals import (
     NotFound,
     WireFamily,
 )
-from gateway.domain.users import Credential
+from gateway.domain.users import PASSWORD, Credential
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.protocol.authorization.levels import level_of, levels_of
-from gateway.representations.users import PASSWORD
 
 _NO_CREDENTIAL: Final = "Credential not found"
 _NOT_REMOVABLE: Final = "Credential type cannot be removed"
@@ -204,12 +203,17 @@ def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id:
 
 
 def _level(caller: AccountCaller) -> int:
-    """Return the level of the `acr` of the token; one below all others without it."""
-    if caller.acr is None or caller.client is None:
+    """Return the level of the `acr` of the token; one below all others without it.
+
+    It is no higher than the session has reached: a client names levels as it likes.
+    """
+    if caller.acr is None or caller.client is None or caller.session is None:
         return _UNKNOWN_LEVEL
     names = levels_of(caller.realm, caller.client.client)
     level = level_of(caller.acr, names)
-    return _UNKNOWN_LEVEL if level is None else level
+    if level is None:
+        return _UNKNOWN_LEVEL
+    return min(level, level_of_session(caller.entry.sign_in.browser, caller.session.notes))
 
 
 def _note_removal(caller: AccountCaller, credential: Credential) -> None:

@@ -1,6 +1,6 @@
 """The user's own profile, and the groups that the user is a member of.
 
-Keycloak: 17.2, 17.6
+Keycloak: 17.2 profile, 17.6 groups
 """
 
 from collections.abc import Awaitable, Mapping
@@ -46,7 +46,7 @@ class ShownProfile:
 class AccountProfile:
     """The use cases. All raise Forbidden and StoreUnavailable.
 
-    Keycloak: 17.2.
+    Keycloak: 17.2 profile.
     """
 
     def __init__(self, database: Database, updates: ProfileUpdates) -> None:
@@ -122,7 +122,7 @@ def rules_for(caller: AccountCaller) -> UserProfile:
 class AccountGroups:
     """The use cases; they raise Forbidden and StoreUnavailable.
 
-    Keycloak: 17.6.
+    Keycloak: 17.6 groups.
     """
 
     def __init__(self, database: Database) -> None:

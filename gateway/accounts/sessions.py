@@ -1,6 +1,6 @@
 """The user's own sessions, listed by device and ended, and the certificates of past sign-ins.
 
-Keycloak: 17.3
+Keycloak: 17.3 account sessions
 """
 
 from collections.abc import Iterable, Sequence
@@ -61,7 +61,7 @@ class AccountSessions:
     The end of one session leaves the offline session that applications began in it, as in Keycloak;
     the end of all ends offline sessions too. Both end the link to a new address.
 
-    Keycloak: 17.3.
+    Keycloak: 17.3 account sessions.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """One administrative change: its transaction, its admin events, and what it invalidates.
 
 Events are stored in the transaction of the change; gateways are notified once it is committed.
-Keycloak: 10.4, 7.1 (clear-realm-cache ...)
+Keycloak: 10.4 admin events, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio
@@ -82,7 +82,7 @@ class Change:
         The only way in which an administrator changes a realm. Raises MissingRights where a setting
         that proves accounts would change and the caller does not have the rights of all of them.
         """
-        require_may_change_realm(self.acting, self.realm, realm)
+        require_may_change_realm(self.acting, self.realm, realm, self.now)
         if realm != self.realm:
             await self.stores.realms.replace(realm)
         self._after = realm
@@ -167,6 +167,14 @@ class Changes:
         with suppress(StoreUnavailable):
             await self._invalidation.publish(tuple(change.topics))
             change.published = True
+
+
+class Administration:
+    """Use cases that read the database and change it; the classes of capabilities extend it."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
 
 
 class RealmCaches:

@@ -4,7 +4,8 @@ The reach of a client is everything that decides who receives its tokens and wha
 A change of the client's document decides on it: tokens then carry the administrative roles that
 the caller has, at most. Other changes, as of its mappers, its secret, or a client scope that it
 uses, only take roles away. The built-in clients, to which administrators sign in, have the reach of
-everything: only a caller with the rights of all accounts of the realm changes it.
+everything: only a caller with the rights of all accounts of the realm changes it, and disables
+them. A client that is enabled again carries what the caller has, at most: its tokens were refused.
 
 Every client is stored by this module. See docs/decisions/0022-reach-of-clients.md
 """
@@ -45,7 +46,7 @@ async def store_changed_client(
     stores: Stores, acting: Acting, before: Client, after: Client
 ) -> Client:
     """Store a client whose document was changed; raises MissingRights for a built-in one."""
-    decided = with_reach(after, before.reach)
+    decided = _with_reach_kept(acting, before, after)
     if changes_reach(before, after):
         _require_changeable(acting, before, after)
         decided = with_reach(after, reach_decided_by(acting))
@@ -60,7 +61,7 @@ async def store_changed_part(
 
     The caller has not decided on the rest: the reach does not grow.
     """
-    decided = with_reach(after, before.reach)
+    decided = _with_reach_kept(acting, before, after)
     if changes_reach(before, after):
         _require_changeable(acting, before, after)
         decided = with_reach(after, before.reach.within(reach_decided_by(acting)))
@@ -139,6 +140,18 @@ async def _lower(change: Change, client: Client) -> None:
     if lowered != client.reach:
         await change.stores.clients.replace(with_reach(client, lowered))
         change.invalidate(client_topic(client.realm_id, client.id))
+
+
+def _with_reach_kept(acting: Acting, before: Client, after: Client) -> Client:
+    """Return the client with its reach, lowered where it is enabled again.
+
+    Raises MissingRights for a built-in client that tokens would be refused of, or issued again.
+    """
+    if before.enabled != after.enabled or before.not_before != after.not_before:
+        _require_changeable(acting, before)
+    if after.enabled and not before.enabled:
+        return with_reach(after, before.reach.within(reach_decided_by(acting)))
+    return with_reach(after, before.reach)
 
 
 def _require_changeable(acting: Acting, *clients: Client) -> None:

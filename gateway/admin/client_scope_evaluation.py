@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from gateway.admin.access import existing
 from gateway.domain.clients import OPENID_CONNECT, Client, ProtocolMapper
 from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database, Stores
@@ -100,9 +101,7 @@ class ScopeEvaluation:
         realm, client = await self._found(asked)
         if example.user_id is None:
             raise NotFound("No userId provided")
-        user = await self.directory.user(asked.realm.id, example.user_id)
-        if user is None:
-            raise NotFound("No user found")
+        user = existing(await self.directory.user(asked.realm.id, example.user_id), "No user found")
         user = _limited(user, example.audience)
         return TokenExample(
             realm, client, user, asked.scope, example.issuer, example.now, example.audience
@@ -114,9 +113,7 @@ class ScopeEvaluation:
         realm = await self.directory.realm(asked.realm.name)
         if realm is None or client is None:
             raise NotFound(_NO_CLIENT)
-        entry = await self.directory.client(asked.realm.id, client.client_id)
-        if entry is None:
-            raise NotFound(_NO_CLIENT)
+        entry = existing(await self.directory.client(asked.realm.id, client.client_id), _NO_CLIENT)
         return realm, entry
 
 

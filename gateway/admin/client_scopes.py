@@ -7,20 +7,20 @@ POST clients
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole
-from gateway.admin.changes import Change, Changes
+from gateway.admin.access import Acting, AdminRole, existing
+from gateway.admin.changes import Administration, Change
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import InvalidRequest, NotFound, duplicate_resource
+from gateway.domain.refusals import InvalidRequest, duplicate_resource
 from gateway.representations.client_scopes import (
     SCOPE_PROTOCOLS,
     changes_reach_of_clients,
@@ -42,14 +42,10 @@ _LISTS: Final = {
 }
 
 
-class ClientScopeAdministration:
+class ClientScopeAdministration(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
 
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
-
-    async def all(self, acting: Acting) -> list[dict[str, Any]]:
+    async def list(self, acting: Acting) -> list[dict[str, Any]]:
         """Return the scopes by name; none to a caller who may only query."""
         if not acting.rights.has(*VIEW_CLIENTS):
             return []
@@ -57,20 +53,20 @@ class ClientScopeAdministration:
             scopes = await stores.client_scopes.list(acting.realm.id)
         return [render_client_scope(scope) for scope in scopes]
 
-    async def one(self, realm: Realm, scope_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, scope_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            return render_client_scope(await get_client_scope(stores, realm, scope_id))
+            return render_client_scope(await get_client_scope(stores, acting.realm, scope_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         _validate({"protocol": None, "name": None, **document})
         async with self._changes.begin(acting, alone=True) as change:
             scope = parse_client_scope(document, change.realm.id)
-            await change.stores.client_scopes.add(scope)
+            await change.stores.client_scopes.add(change.realm.id, scope)
             await lower_reach_of_scope(change, scope.name)
             _note(change, OperationType.CREATE, _path(scope), document)
         return scope.id
 
-    async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
+    async def replace(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
         _validate(
             {
                 name: value
@@ -89,7 +85,7 @@ class ClientScopeAdministration:
             if changes_reach_of_clients(before, scope):
                 await lower_reach_of_scope(change, before.name, scope.name)
             if scope != before:
-                await change.stores.client_scopes.replace(scope)
+                await change.stores.client_scopes.put(change.realm.id, scope)
             if scope.name != before.name:
                 await _rename_in_clients(change, before, scope.name)
             _note(change, OperationType.UPDATE, _path(scope), document)
@@ -106,26 +102,30 @@ class ClientScopeAdministration:
             await _rename_in_clients(change, scope, None)
             _note(change, OperationType.DELETE, _path(scope))
 
-    async def listed(self, realm: Realm, listed: RealmDefault) -> list[dict[str, Any]]:
+    async def listed(self, realm: Realm, listed: RealmDefault) -> Sequence[dict[str, Any]]:
         async with self._database.read() as stores:
             scopes = await stores.client_scopes.list(realm.id)
         return [render_reference(scope) for scope in scopes if scope.realm_default is listed]
 
-    async def put_in_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
+    async def put_in_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
         """Add a scope to a list; raises InvalidRequest where it is in one already."""
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 raise duplicate_resource()
-            await change.stores.client_scopes.replace(replace(scope, realm_default=listed))
+            await change.stores.client_scopes.put(
+                change.realm.id, replace(scope, realm_default=listed)
+            )
             _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
 
-    async def take_from_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
+    async def take_from_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
         """Remove a scope from either list, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
-                await change.stores.client_scopes.replace(replace(scope, realm_default=None))
+                await change.stores.client_scopes.put(
+                    change.realm.id, replace(scope, realm_default=None)
+                )
             _note(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
 
 
@@ -138,10 +138,7 @@ async def get_client_scope(
     stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
 ) -> ClientScope:
     """Return the scope with that id; raises NotFound with the text `missing`."""
-    scope = await stores.client_scopes.find(realm.id, scope_id)
-    if scope is None:
-        raise NotFound(missing)
-    return scope
+    return existing(await stores.client_scopes.find(realm.id, scope_id), missing)
 
 
 def _validate(document: Mapping[str, Any]) -> None:

@@ -89,8 +89,8 @@ class Components:
             if parent in {None, each.parent_id} and name in {None, each.name}
         ]
 
-    async def one(self, realm: Realm, component_id: str) -> dict[str, Any]:
-        _, component = await self._find(realm, component_id)
+    async def get(self, acting: Acting, component_id: str) -> dict[str, Any]:
+        _, component = await self._find(acting.realm, component_id)
         return render_component(component)
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:

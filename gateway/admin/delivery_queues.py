@@ -8,12 +8,14 @@ same id. attacks E8
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from gateway.admin.access import Acting
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import (
     FailedDelivery,
+    NotDelivered,
+    RetriedT,
     WebhookDelivery,
     WebhookNotReceived,
     WebhookStatus,
@@ -28,7 +30,14 @@ from gateway.domain.mail import (
     user_mail,
 )
 from gateway.domain.ports.outgoing import MailSender, WebhookSender
-from gateway.domain.ports.storage import Database
+from gateway.domain.ports.storage import (
+    Database,
+    DeliveryQueue,
+    MailQueue,
+    Stores,
+    WebhookQueue,
+)
+from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest
 from gateway.domain.users import User
 
@@ -63,62 +72,6 @@ class UserMails:
             return await stores.mails.list(acting.realm.id, first, most)
 
 
-MAIL_LEASE: Final = timedelta(seconds=60)
-"""Longer than one attempt takes: then the mail of a worker that was killed is due again."""
-
-
-class MailDelivery:
-    """Deliveries of mails."""
-
-    def __init__(self, database: Database, sender: MailSender, clock: Clock) -> None:
-        self._database = database
-        self._sender = sender
-        self._clock = clock
-
-    async def claim(self, most: int, busy: Collection[str] = ()) -> tuple[QueuedMail, ...]:
-        now = self._clock.now()
-        async with self._database.read() as stores:
-            if not await stores.mails.has_due(now, busy):
-                return ()
-        async with self._database.write() as stores:
-            return await stores.mails.claim(now, MAIL_LEASE, most, busy)
-
-    async def deliver(self, claimed: QueuedMail) -> FailedDelivery | None:
-        try:
-            await self._send(claimed)
-        except MailNotSent as failure:
-            return await self._failed(claimed, failure)
-        async with self._database.write() as stores:
-            await stores.mails.sent(claimed, self._clock.now())
-        return None
-
-    async def _send(self, queued: QueuedMail) -> None:
-        try:
-            async with self._database.read() as stores:
-                realm = await stores.realms.find_by_id(queued.mail.realm_id)
-        except SecretUnreadable as error:
-            raise MailNotSent("the encryption key does not open the realm's secrets") from error
-        if realm is None:
-            raise MailNotSent("the realm does not exist any more", is_final=True)
-        await self._sender.send(mail_server(realm.smtp), queued.mail)
-
-    async def _failed(self, queued: QueuedMail, failure: MailNotSent) -> FailedDelivery:
-        now, reason = self._clock.now(), str(failure)
-        again = None if failure.is_final else queued.next_attempt_at(now)
-        async with self._database.write() as stores:
-            if again is None:
-                await stores.mails.give_up(queued, now, reason)
-            else:
-                await stores.mails.postpone(queued, again, reason)
-        return FailedDelivery(
-            realm_id=queued.realm_id,
-            subject=queued.mail.id,
-            attempts=queued.attempts,
-            reason=reason,
-            is_last=again is None,
-        )
-
-
 class WaitingWebhooks:
     """Lists the queue of a realm for the operator."""
 
@@ -137,61 +90,101 @@ class WaitingWebhooks:
             return await stores.webhooks.retry(acting.realm.id, self._clock.now())
 
 
-EVENT_LEASE: Final = timedelta(seconds=30)
-"""Longer than one attempt takes: then the event of a worker that was killed is due again."""
+SenderT = TypeVar("SenderT")
 
 
-class WebhookDeliveries:
-    """Deliveries of events. An event goes to the webhook that the realm has when it is sent."""
+class _QueueDelivery(Generic[RetriedT, SenderT]):
+    """Deliveries of one queue."""
 
-    def __init__(self, database: Database, sender: WebhookSender, clock: Clock) -> None:
+    _lease: timedelta
+    """Longer than one attempt takes: then what a killed worker has claimed is due again."""
+
+    def __init__(self, database: Database, sender: SenderT, clock: Clock) -> None:
         self._database = database
         self._sender = sender
         self._clock = clock
 
-    async def claim(self, most: int, busy: Collection[str] = ()) -> tuple[WebhookDelivery, ...]:
+    def _queue(self, stores: Stores) -> DeliveryQueue[RetriedT, Any]:
+        raise NotImplementedError
+
+    async def _send(self, claimed: RetriedT) -> None:
+        """Make one attempt; raises NotDelivered."""
+        raise NotImplementedError
+
+    async def claim(self, most: int, busy: Collection[str] = ()) -> tuple[RetriedT, ...]:
         now = self._clock.now()
         async with self._database.read() as stores:
-            if not await stores.webhooks.has_due(now, busy):
+            if not await self._queue(stores).has_due(now, busy):
                 return ()
         async with self._database.write() as stores:
-            return await stores.webhooks.claim(now, EVENT_LEASE, most, busy)
+            return await self._queue(stores).claim(now, self._lease, most, busy)
 
-    async def deliver(self, claimed: WebhookDelivery) -> FailedDelivery | None:
+    async def deliver(self, claimed: RetriedT) -> FailedDelivery | None:
         try:
             await self._send(claimed)
-        except WebhookNotReceived as failure:
+        except NotDelivered as failure:
             return await self._failed(claimed, failure)
         async with self._database.write() as stores:
-            await stores.webhooks.received(claimed)
+            await self._queue(stores).delivered(claimed, self._clock.now())
         return None
 
-    async def _send(self, delivery: WebhookDelivery) -> None:
+    async def _find_realm(self, realm_id: str) -> Realm | None:
         try:
             async with self._database.read() as stores:
-                realm = await stores.realms.find_by_id(delivery.realm_id)
+                return await stores.realms.find_by_id(realm_id)
         except SecretUnreadable as error:
             reason = "the encryption key does not open the realm's secrets"
-            raise WebhookNotReceived(reason) from error
-        webhook = None if realm is None else realm.webhook
-        if webhook is None:
-            raise WebhookNotReceived("the realm has no webhook any more", is_final=True)
-        await self._sender.send(webhook, delivery, self._clock.now())
+            raise NotDelivered(reason) from error
 
-    async def _failed(
-        self, delivery: WebhookDelivery, failure: WebhookNotReceived
-    ) -> FailedDelivery:
+    async def _failed(self, claimed: RetriedT, failure: NotDelivered) -> FailedDelivery:
         now, reason = self._clock.now(), str(failure)
-        again = None if failure.is_final else delivery.next_attempt_at(now)
+        again = None if failure.is_final else claimed.next_attempt_at(now)
         async with self._database.write() as stores:
             if again is None:
-                await stores.webhooks.give_up(delivery, now, reason)
+                await self._queue(stores).give_up(claimed, now, reason)
             else:
-                await stores.webhooks.postpone(delivery, again, reason)
+                await self._queue(stores).postpone(claimed, again, reason)
         return FailedDelivery(
-            realm_id=delivery.realm_id,
-            subject=delivery.id,
-            attempts=delivery.attempts,
+            realm_id=claimed.realm_id,
+            subject=claimed.id,
+            attempts=claimed.attempts,
             reason=reason,
             is_last=again is None,
         )
+
+
+MAIL_LEASE: Final = timedelta(seconds=60)
+
+
+class MailDelivery(_QueueDelivery[QueuedMail, MailSender]):
+    """Deliveries of mails."""
+
+    _lease = MAIL_LEASE
+
+    def _queue(self, stores: Stores) -> MailQueue:
+        return stores.mails
+
+    async def _send(self, claimed: QueuedMail) -> None:
+        realm = await self._find_realm(claimed.realm_id)
+        if realm is None:
+            raise MailNotSent("the realm does not exist any more", is_final=True)
+        await self._sender.send(mail_server(realm.smtp), claimed.mail)
+
+
+EVENT_LEASE: Final = timedelta(seconds=30)
+
+
+class WebhookDeliveries(_QueueDelivery[WebhookDelivery, WebhookSender]):
+    """Deliveries of events. An event goes to the webhook that the realm has when it is sent."""
+
+    _lease = EVENT_LEASE
+
+    def _queue(self, stores: Stores) -> WebhookQueue:
+        return stores.webhooks
+
+    async def _send(self, claimed: WebhookDelivery) -> None:
+        realm = await self._find_realm(claimed.realm_id)
+        webhook = None if realm is None else realm.webhook
+        if webhook is None:
+            raise WebhookNotReceived("the realm has no webhook any more", is_final=True)
+        await self._sender.send(webhook, claimed, self._clock.now())

@@ -90,7 +90,7 @@ class ExpiryListing:
         return (*seen, *summarize((*found, *await self._of_settings()), now))
 
     def _of_stored(self, stored: StoredCertificate) -> Iterator[Expiration]:
-        for facts in self._reader.read(stored.content):
+        for facts in self._reader.read_certificates(stored.content):
             if stored.ends_at is None or stored.ends_at > facts.not_after:
                 yield of_certificate(
                     stored.kind,

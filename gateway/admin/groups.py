@@ -23,7 +23,7 @@ from gateway.admin.access import (
     require_may_join,
     require_one_answer,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.users import shown_users
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
@@ -255,10 +255,10 @@ class GroupListing:
         async with self._database.read() as stores:
             return await stores.group_catalogue.count(realm.id, query)
 
-    async def one(self, realm: Realm, rights: Rights, group_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, group_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            group = await get_group(stores, realm, group_id)
-            return await group_document(stores, realm, rights, group)
+            group = await get_group(stores, acting.realm, group_id)
+            return await group_document(stores, acting.realm, acting.rights, group)
 
     async def at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
         """Return the group at a path; raises NotFound."""
@@ -487,12 +487,8 @@ def _require_room(levels: int) -> None:
         raise InvalidRequest(f"At most {DEEPEST} groups may stand one below the other")
 
 
-class DefaultGroups:
+class DefaultGroups(Administration):
     """The use cases. All raise StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
         async with self._database.read() as stores:

@@ -200,7 +200,8 @@ def _record(change: Change, operation: OperationType, key: RealmKey) -> None:
 def longest_token(realm: Realm, clients: tuple[Client, ...]) -> timedelta:
     """Return how long a token that is signed now may live, at the longest.
 
-    A lifespan of -1, for the realm or for a client, is that of the session (Keycloak: 2.3).
+    A lifespan of -1, for the realm or for a client, is that of the session (Keycloak: 2.3
+    lifetimes).
     """
     lifespans, sessions = realm.token_lifespans, realm.session_limits
     return max(

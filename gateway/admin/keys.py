@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, ParamSpec, TypeVar
 
-from gateway.admin.access import Acting
+from gateway.admin.access import Acting, existing
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.domain.clients import Client
@@ -45,7 +45,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
+from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
 from gateway.domain.secrets import Secret
 from gateway.representations.components import Component, merged, render_component
 from gateway.representations.keys import (
@@ -393,7 +393,4 @@ class KeyComponents:
 
 
 def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:
-    key = next((key for key in keys if key.id == key_id), None)
-    if key is None:
-        raise NotFound(NO_SUCH_COMPONENT)
-    return key
+    return existing(next((key for key in keys if key.id == key_id), None), NO_SUCH_COMPONENT)

@@ -7,12 +7,13 @@ counts in every realm.
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole
+from gateway.admin.access import AdminRole, require_rights_over_every_realm
 from gateway.admin.authorities import (
     OwningClients,
     render_file_authority,
     with_parser,
 )
+from gateway.admin.changes import Change
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
 from gateway.admin.protected_sites import (
     AnySite,
@@ -28,6 +29,7 @@ from gateway.domain.certificates import (
     MOST_DENIED,
     STORED_AUTHORITIES,
     STORED_DENIED_CERTIFICATES,
+    DeniedCertificate,
     authority_id,
 )
 from gateway.domain.forward_auth import Site
@@ -46,6 +48,12 @@ from gateway.representations.sites import MOST_SITES, SITE_FIELDS, parse_realm_s
 _MANAGE_REALM: Final = (AdminRole.MANAGE_REALM,)
 _LARGEST_SITE: Final = 256 * 1024
 """Bytes: a thousand rules of usual size."""
+
+
+async def _require_may_deny(change: Change, _: DeniedCertificate) -> None:
+    """Raise MissingRights for an entry that counts in realms beyond the caller's rights."""
+    require_rights_over_every_realm(change.acting, "the deny list")
+
 
 DENIED_CERTIFICATES: Final = ResourceKind(
     title="Denied certificate",
@@ -82,6 +90,7 @@ DENIED_CERTIFICATES: Final = ResourceKind(
         },
     ),
     parse=lambda given: parse_denied_certificate(given.content, given.now),
+    check=_require_may_deny,
 )
 
 PROTECTED_SITES: Final[ResourceKind[AnySite]] = ResourceKind(
@@ -145,6 +154,7 @@ AUTHORITIES: Final = ResourceKind(
     fields=AUTHORITY_FIELDS,
     stored=STORED_AUTHORITIES,
     key="sha256",
+    placeholder="sha256",
     summaries=Summaries(
         list="List the certificate authorities of the realm",
         create="Register a certificate authority for the realm",

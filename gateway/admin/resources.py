@@ -110,8 +110,8 @@ class ResourceKind(Generic[ValueT]):
     stored: StoredKind[ValueT]
     """The rows of the values; only their search, where `repository` has the values."""
     key: str = "id"
-    placeholder: str = ""
-    """Of the key in URLs; that of the key itself where it is empty."""
+    placeholder: str = "id"
+    """Of the key in URLs; `http/admin/endpoint.py` lists every placeholder."""
     required: tuple[str, ...] = ()
     summaries: Summaries
     page: Page

@@ -1,6 +1,6 @@
 """Roles of a realm and of its clients, and the users and groups that have them.
 
-Keycloak: 7.3 (roles, roles-by-id, roles of clients, composites), 7.2, 7.3 (role-mappings,
+Keycloak: 7.3 (roles, roles-by-id, roles of clients, composites), 7.2 users, 7.3 (role-mappings,
 `available`, `composite`; users and groups of a role); RoleRepresentation (`composites`)
 """
 
@@ -20,7 +20,7 @@ from gateway.admin.access import (
     require_may_grant,
     roles_out_of_reach,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.groups import VIEW_GROUPS, GroupShape, get_group, shown_groups
 from gateway.admin.users import VIEW_USERS, invalidate_user, shown_users
 from gateway.domain.events import OperationType, ResourceType
@@ -139,12 +139,8 @@ class RoleAddress:
         return f"{roles_path(self.client)}/{self.name}"
 
 
-class RoleAdministration:
+class RoleAdministration(Administration):
     """The use cases. All raise NotFound, StoreUnavailable, and Forbidden."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def page(self, realm: Realm, query: RoleQuery, *, brief: bool) -> list[dict[str, Any]]:
         """Return the roles of the realm, or of the client that `query.container` names."""
@@ -152,7 +148,7 @@ class RoleAdministration:
             await require_client(stores, realm, query.container or None)
             return await RoleListing(stores, realm).documents(query, brief=brief)
 
-    async def one(self, acting: Acting, address: RoleAddress) -> dict[str, Any]:
+    async def get(self, acting: Acting, address: RoleAddress) -> dict[str, Any]:
         async with self._database.read() as stores:
             role = await viewed(stores, acting, address)
             return role_answer(role, brief=False)
@@ -182,7 +178,7 @@ class RoleAdministration:
             change.record(OperationType.CREATE, _role_type(role), path, {"id": role.id, **document})
         return role.name
 
-    async def update(
+    async def replace(
         self, acting: Acting, address: RoleAddress, document: Mapping[str, Any]
     ) -> None:
         """Replace name and description, and the attributes if they are given.
@@ -308,6 +304,15 @@ def _is_default(realm: Realm, role: Role) -> bool:
 _FIRST_PAGE: Final = ListingPage()
 
 
+_OWNERS: Final = {
+    HolderKind.USER: ("users", "role-mappings"),
+    HolderKind.GROUP: ("groups", "role-mappings"),
+    HolderKind.CLIENT: ("clients", "scope-mappings"),
+    HolderKind.CLIENT_SCOPE: ("client-scopes", "scope-mappings"),
+}
+"""How URLs name the holders of roles, and their roles."""
+
+
 @dataclass(frozen=True, slots=True)
 class MappedRoles:
     """Roles of the realm, or of the client with internal id `client`, as one holder has them."""
@@ -316,19 +321,20 @@ class MappedRoles:
     client: str | None = None
 
     @property
+    def container(self) -> str:
+        """The client, or "" for the realm, as queries name it."""
+        return self.client or ""
+
+    @property
     def path(self) -> str:
         """The path below the realm, for events."""
-        owner = "users" if self.holder.kind is HolderKind.USER else "groups"
+        owners, mappings = _OWNERS[self.holder.kind]
         container = "realm" if self.client is None else f"clients/{self.client}"
-        return f"{owner}/{self.holder.id}/role-mappings/{container}"
+        return f"{owners}/{self.holder.id}/{mappings}/{container}"
 
 
-class RoleMapping:
+class RoleMapping(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def everything(self, acting: Acting, holder: RoleHolder) -> dict[str, Any]:
         """Return the roles granted to the holder directly, of those that the caller may view."""
@@ -348,7 +354,7 @@ class RoleMapping:
             await _require_both(stores, acting.realm, mapping)
             if share is Share.MISSING and not acting.rights.has(AdminRole.MANAGE_USERS):
                 return []
-            query = RoleQuery(mapping.holder, share, container=mapping.client or "")
+            query = RoleQuery(mapping.holder, share, container=mapping.container)
             found = await stores.role_catalogue.list(acting.realm.id, query)
             hidden = await roles_out_of_reach(acting, stores) if share is Share.MISSING else ()
             return [role_answer(role, brief=brief) for role in found if role.role.id not in hidden]
@@ -359,7 +365,7 @@ class RoleMapping:
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             listing = RoleListing(change.stores, change.realm)
-            named = await listing.named(references, mapping.client or "")
+            named = await listing.named(references, mapping.container)
             roles = [listed.role for listed in named]
             await _store(change, OperationType.CREATE, mapping, roles, list(document))
 
@@ -371,10 +377,10 @@ class RoleMapping:
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             named = await RoleListing(change.stores, change.realm).named(
-                references, mapping.client or ""
+                references, mapping.container
             )
             if document is None:
-                query = RoleQuery(mapping.holder, container=mapping.client or "")
+                query = RoleQuery(mapping.holder, container=mapping.container)
                 named = await change.stores.role_catalogue.list(change.realm.id, query)
             sent = [role_answer(role) for role in named] if document is None else list(document)
             roles = [listed.role for listed in named]

@@ -3,7 +3,7 @@
 With a consent end the offline tokens of its client, and the client's part in the sessions of the
 user. Notices for the clients of sessions are stored in the transaction that ends the sessions.
 Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats), 7.2 (sessions,
-offline-sessions, logout, consents), 17.5; clients/{id}/user-sessions, session-count
+offline-sessions, logout, consents), 17.5 applications; clients/{id}/user-sessions, session-count
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import get_client
 from gateway.admin.users import invalidate_user
+from gateway.authentication.profile_updates import without_pending_email
 from gateway.domain.client_departures import (
     detach_from_sessions,
     queue_logout_notices,
@@ -241,8 +242,10 @@ class UserSessions:
 
 
 async def _reject_tokens_of_user(change: Change, user_id: str) -> None:
+    """Reject what was issued so far; a link to a new address ends in the same second too."""
     before = await get_user_for_update(change.stores, change.realm.id, user_id)
-    after = replace(before, not_before=int(change.now.timestamp()))
+    without = without_pending_email(before)
+    after = replace(without, not_before=int(change.now.timestamp()))
     await change.stores.users.replace(after)
     change.record(OperationType.ACTION, ResourceType.USER, f"users/{user_id}/logout")
     invalidate_user(change, after)

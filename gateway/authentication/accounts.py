@@ -13,8 +13,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.unique_names import is_displayed, name_key
-from gateway.domain.users import Credential, User, UserQuery, sought_name
-from gateway.representations.users import PASSWORD
+from gateway.domain.users import PASSWORD, Credential, User, UserQuery, sought_name
 
 
 class AmbiguousAttribute(RealmgateError):
@@ -113,7 +112,6 @@ class Accounts:
         return account
 
     async def with_credentials(self, account: Account) -> Account:
-        """Return the account with its credentials."""
         if account.credentials is not None or account.user is None:
             return account
         user = account.user

@@ -32,6 +32,7 @@ _TEXTS: Final = {
     "email": "eml",
     "new_email": "newEmail",
     "sign_in": "asid",
+    "session": "sid",
     "password": "pwm",
     "credentials": "crm",
     "redirect_uri": "reduri",

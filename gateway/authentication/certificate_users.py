@@ -1,6 +1,7 @@
 """The user of a client certificate: its checks, the field in use, the matching account.
 
-Keycloak: 11.2 (26.7), 10.2 (event details). Spec: RFC 5280 §4.2.1.3, §4.2.1.4, §4.2.1.12
+Keycloak: 11.2 certificate users (26.7), 10.2 (event details). Spec: RFC 5280 §4.2.1.3, §4.2.1.4,
+§4.2.1.12
 """
 
 import asyncio
@@ -32,8 +33,8 @@ def require_usage(usage: CertificateUsage, options: CertificateOptions) -> None:
     """Raise CertificateRejected for a certificate that lacks what the options require.
 
     Keycloak requires a usage only of a certificate whose extension is critical; here it is required
-    of every certificate, for a setting that is there has to act. Keycloak: 11.2 (26.7). Spec: RFC
-    5280 §4.2.1.3, §4.2.1.4, §4.2.1.12
+    of every certificate, for a setting that is there has to act. Keycloak: 11.2 certificate users
+    (26.7). Spec: RFC 5280 §4.2.1.3, §4.2.1.4, §4.2.1.12
     """
     if options.key_usages and usage.key_usages is None:
         raise CertificateRejected("Key usage extension is expected, but unavailable.")
@@ -77,7 +78,7 @@ def identity_in(certificate: ClientCertificate | None, options: CertificateOptio
 
     To be called in a thread: a pattern takes up to 30 ms.
 
-    Keycloak: 11.2 (26.7).
+    Keycloak: 11.2 certificate users (26.7).
     """
     if certificate is None:
         raise CertificateRejected("X509 client certificate is missing.")
@@ -203,7 +204,7 @@ async def prove_certificate(admitted: bool) -> bool:  # noqa: FBT001 - a callbac
 class CertificateUsers:
     """Finds the account of the certificate of a request.
 
-    Keycloak: 11.2 (26.7).
+    Keycloak: 11.2 certificate users (26.7).
     """
 
     def __init__(self, accounts: Accounts) -> None:

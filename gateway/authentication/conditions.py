@@ -78,7 +78,6 @@ class CredentialUsed(WithoutEffect):
     id: ClassVar = CREDENTIAL_USED
 
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
-        """Return whether it does."""
         del flow
         kinds = config.get("credentials", "").split(_SEPARATOR)
         return (not sign_in.used.isdisjoint(kinds)) == is_set(config, "included")
@@ -142,7 +141,6 @@ class SubFlowExecuted(WithoutEffect):
     id: ClassVar = SUB_FLOW_EXECUTED
 
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
-        """Return whether it has."""
         del flow
         succeeded = config.get("flow_to_check") in sign_in.completed
         return succeeded != (config.get("check_result") == "not-executed")

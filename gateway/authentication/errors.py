@@ -13,7 +13,7 @@ SignInRefused
 ├── NotIdentified             before any password: a step needs a user that no step has named
 └── CertificateRejected       instead of a password
 
-Keycloak: 1.5, 4.2
+Keycloak: 1.5 password grant, 4.2 what counts
 """
 
 from dataclasses import dataclass

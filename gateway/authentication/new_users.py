@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gateway.authentication.unique_names import FreeNames
-from gateway.domain.flows import RequiredAction
+from gateway.domain.flows import RequiredAction, actions_in
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
-from gateway.representations.flows import actions_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """One-time passwords: their check within the realm's window, and the enrollment of devices.
 
-Spec: RFC 4226 §4, §7.2, RFC 6238 §5.2. Keycloak: 6, 1.5 (`totp`), 16.1; attacks: D7
+Spec: RFC 4226 §4, §7.2, RFC 6238 §5.2. Keycloak: 6 (one-time passwords), 1.5 (`totp`), 16.1
+required actions; attacks: D7
 """
 
 import base64
@@ -31,7 +32,7 @@ class OneTimePasswordCheck:
 
     An accepted code advances the stored credential: of gateways that compare it at once, one stores
     the step, and it stays used where Redis loses its data (attacks: D7). Spec: RFC 4226 §7.2, RFC
-    6238 §5.2. Keycloak: 6, 1.5 (`totp`)
+    6238 §5.2. Keycloak: 6 (one-time passwords), 1.5 (`totp`)
     """
 
     def __init__(self, codes: OneTimePasswords, database: Database) -> None:
@@ -106,7 +107,7 @@ def render_enrollment(realm: Realm, user: User, secret: str, *, needs_label: boo
     """Return what the page shows.
 
     Algorithm, digits and period are those of the realm's policy at this moment; the credential
-    keeps them. Spec: RFC 4226 §4. Keycloak: 6, 16.1
+    keeps them. Spec: RFC 4226 §4. Keycloak: 6 (one-time passwords), 16.1 required actions
     """
     policy, shown = realm.otp_policy, _base32(secret)
     return OtpEnrollment(

@@ -1,6 +1,6 @@
 """Passwords: the check, and the rules, the hash and the history of new ones.
 
-Keycloak: 5.3; attacks: D4, D11; decision 0023
+Keycloak: 5.3 forceExpiredPasswordChange; attacks: D4, D11; decision 0023
 """
 
 import time
@@ -20,7 +20,7 @@ from gateway.domain.ports.credentials import PasswordHasher, PasswordMaker
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import PasswordPolicy, Realm
 from gateway.domain.secrets import Secret
-from gateway.domain.users import Credential, User
+from gateway.domain.users import FORMER_PASSWORD, PASSWORD, PASSWORD_TYPES, Credential, User
 from gateway.password_policies import (
     NO_BLACKLISTS,
     Candidate,
@@ -28,7 +28,6 @@ from gateway.password_policies import (
     PasswordRefused,
     check_new_password,
 )
-from gateway.representations.users import FORMER_PASSWORD, PASSWORD, PASSWORD_TYPES
 
 _COSTS_KEPT_FOR: Final = timedelta(seconds=1)
 """How old costs may be: for so long refusals take less time than a new dearest hash."""
@@ -61,6 +60,7 @@ class PasswordCheck:
 
     A failed check costs the same for every name of a realm, whatever there is to compare: a new
     hash, and the dearest hash in use of each kind (attacks: D4, D11; decision 0023). Keycloak: 5.3
+    forceExpiredPasswordChange
     """
 
     def __init__(
@@ -268,7 +268,8 @@ class PasswordChanges:
 
     A hash takes long, so it is made before the transaction, which compares what it was made for. If
     another request was faster, all of it is repeated: no password is overwritten unchecked, and the
-    history includes it. Keycloak: 5.2, 5.5; PasswordCredentialProvider.createCredential
+    history includes it. Keycloak: 5.2 passwordHistory, 5.5 where rules apply;
+    PasswordCredentialProvider.createCredential
     """
 
     def __init__(self, gate: NewPasswords, hasher: PasswordHasher) -> None:

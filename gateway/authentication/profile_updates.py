@@ -1,6 +1,6 @@
 """Updates of a user's own profile and e-mail address, by the rules of the realm.
 
-Keycloak: 16.1, 17.2, UpdateEmail
+Keycloak: 16.1 required actions, 17.2 profile, UpdateEmail
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,6 +52,7 @@ LONGEST_VALUE: Final = 2048
 MOST_VALUES: Final = 100
 _CANONICAL: Final = frozenset({USERNAME, EMAIL})
 _REQUIRED: Final = "error-user-attribute-required"
+_READ_ONLY: Final = "error-user-attribute-read-only"
 _TAKEN: Final[Mapping[str, str]] = {USERNAME: "usernameExistsMessage", EMAIL: "emailExistsMessage"}
 _UNSTORABLE: Final[Mapping[str, str]] = {EMAIL: "error-invalid-email"}
 Texts = Mapping[str, str]
@@ -168,8 +169,11 @@ class OwnProfile:
     def with_email(self, before: User, address: str, matches: PatternMatches) -> User:
         """Return the user with another address, and with nothing else changed.
 
-        Raises ProfileRejected for what is wrong with the address, and MatchesPending.
+        Raises ProfileRejected for what is wrong with the address, also where the user may not
+        change it any more, and MatchesPending.
         """
+        if not self.may_change_email:
+            raise ProfileRejected([Violation(EMAIL, _READ_ONLY, (EMAIL,))])
         made, violations = self._merged(before, Sent(self._given({EMAIL: address})), matches)
         rejected = [violation for violation in violations if violation.field == EMAIL]
         if rejected:
@@ -301,7 +305,7 @@ class ProfileUpdates:
 
     Only attributes that the user is shown, and may change, are taken from a form; all others stay.
     A document replaces all that the user may change. A new e-mail address is not verified.
-    Keycloak: 16.1, 17.2
+    Keycloak: 16.1 required actions, 17.2 profile
     """
 
     def __init__(self, updates: AccountUpdates) -> None:
@@ -383,9 +387,10 @@ class EmailUpdates:
     was removed or disabled, and StoreUnavailable.
 
     The address that waits for its link is the user attribute `kc.email.pending`: a later request,
-    and an administrator who removes it, end the link. So do another password and a user who ends
-    sessions: an attacker with the account for a moment must not regain it by an older link.
-    Keycloak: UpdateEmail, 16.1
+    and an administrator who removes it, end the link. So do another password, a user who ends
+    sessions, and the end of the session that the link was asked for in: an attacker with the
+    account for a moment must not regain it by an older link.
+    Keycloak: UpdateEmail, 16.1 required actions
     """
 
     def __init__(self, updates: AccountUpdates) -> None:
@@ -410,14 +415,14 @@ class EmailUpdates:
     async def cancel(self, realm_id: str, user_id: str) -> None:
         """End the link that waits, if any."""
         async with self._updates.begin(realm_id, user_id) as update:
-            await update.replace(_without_pending(update.user))
+            await update.replace(without_pending_email(update.user))
 
     async def _store(
         self, profile: OwnProfile, user_id: str, address: str, matches: PatternMatches
     ) -> ProfileChange:
         async with self._updates.begin(profile.entry.realm.id, user_id) as update:
             after = await _changed_address(profile, update, address, matches)
-            await update.replace(_without_pending(after), performed=UPDATE_EMAIL)
+            await update.replace(without_pending_email(after), performed=UPDATE_EMAIL)
             await notify_previous_address(update, profile.entry.realm, after)
         return ProfileChange(update.user, after)
 
@@ -450,7 +455,7 @@ class EmailUpdates:
             after = await _changed_address(profile, update, address, matches)
             left = tuple(one for one in after.required_actions if one != VERIFY_EMAIL)
             verified = replace(after, email_verified=True, required_actions=left)
-            await update.replace(_without_pending(verified), performed=UPDATE_EMAIL)
+            await update.replace(without_pending_email(verified), performed=UPDATE_EMAIL)
             await notify_previous_address(update, profile.entry.realm, verified)
         return ProfileChange(before, verified)
 
@@ -466,6 +471,7 @@ async def _changed_address(
     return after
 
 
-def _without_pending(user: User) -> User:
+def without_pending_email(user: User) -> User:
+    """Return the user without the address that waits: its link has no effect any more."""
     others = {name: values for name, values in user.attributes.items() if name != PENDING_EMAIL}
     return replace(user, attributes=others)

@@ -2,7 +2,7 @@
 
 A realm whose attribute `userProfileEnabled` is "false" has no rules for attributes, as in Keycloak
 before version 24; in the realm `master` the standard profile requires nothing.
-Keycloak: 1.5 (26.7), VERIFY_PROFILE
+Keycloak: 1.5 password grant (26.7), VERIFY_PROFILE
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from gateway.domain.limits.patterns import evaluate
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
+from gateway.domain.stored_profile import PROFILE_PROVIDER, rules_of
 from gateway.domain.user_profile import (
     EMAIL,
     ROOTS,
@@ -31,12 +32,8 @@ from gateway.domain.user_profile import (
     values_of,
 )
 from gateway.domain.users import User
-from gateway.representations.stored_user_profile import (
-    PROFILE_PROVIDER,
-    StoredProfile,
-    restored_profile,
-)
-from gateway.representations.user_profile import rules_of, standard_user_profile
+from gateway.representations.stored_user_profile import StoredProfile, restored_profile
+from gateway.representations.user_profile import standard_user_profile
 
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""
@@ -76,7 +73,7 @@ def own_locked_names(entry: RealmEntry, user: User | None = None) -> frozenset[s
 
     The address is one where the action UPDATE_EMAIL has links for it, and where it is the user name
     and that is kept. A `user` without an address, who is signing in, may still enter one.
-    Keycloak: 16.1, 17.2; docs/reference/keycloak-sign-in.md
+    Keycloak: 16.1 required actions, 17.2 profile; docs/reference/keycloak-sign-in.md
     """
     login = entry.realm.login
     if entry.sign_in.offers(UPDATE_EMAIL):

@@ -37,7 +37,7 @@ class RecoveryCodes:
     The two JSON strings are Keycloak's: `totalCodes`, `remainingCodes` and the name of the hash,
     and `codes` with `number` and `encodedHashedValue`, the SHA-512 of the code in Base64.
     Credentials of Keycloak before 26.2 call the same hash `RS512`. Keycloak:
-    RecoveryAuthnCodesCredentialModel, RecoveryAuthnCodesUtils (26.7), 16.1
+    RecoveryAuthnCodesCredentialModel, RecoveryAuthnCodesUtils (26.7), 16.1 required actions
     """
 
     left: tuple[tuple[int, str], ...] = field(repr=False)
@@ -125,7 +125,8 @@ class RecoveryCodeCheck:
     Of two gateways that are given the same code at once, one finds that the list has changed. The
     user who has few codes left has to generate new ones. Keycloak requires that of a user who has
     none left and warns in the account console below the threshold. Keycloak:
-    RecoveryAuthnCodesFormAuthenticator, RecoveryAuthnCodesCredentialProvider (26.7), 16.1
+    RecoveryAuthnCodesFormAuthenticator, RecoveryAuthnCodesCredentialProvider (26.7), 16.1 required
+    actions
     """
 
     def __init__(self, updates: AccountUpdates) -> None:

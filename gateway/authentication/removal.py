@@ -17,9 +17,8 @@ from gateway.domain.flows import SignInRules
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Stores
-from gateway.domain.users import Credential, User
+from gateway.domain.users import PASSWORD, Credential, User
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
-from gateway.representations.users import PASSWORD
 
 
 class AccountRemoval:

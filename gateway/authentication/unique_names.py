@@ -16,7 +16,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.unique_names import is_plainly_written, name_key
 from gateway.domain.user_profile import EMAIL, USERNAME, Violation
-from gateway.domain.users import User
+from gateway.domain.users import SERVICE_ACCOUNT_PREFIX, User
 
 _TEXTS: Final[Mapping[str, str]] = {
     USERNAME: "User exists with same username",
@@ -97,14 +97,15 @@ def own_name_violations(
     """Return the violations of a name and an address that users choose themselves.
 
     A name is not the address of another person, whether an account has it or not: it signs in the
-    owner of the address, now or later. Neither is written so that applications take it for
-    another one: in another form than NFKC, or with characters that are not displayed.
-    RFC 8265 §3.3
+    owner of the address, now or later. Nor is it one that service accounts have: services know
+    clients by it. Neither is written so that applications take it for another one: in another form
+    than NFKC, or with characters that are not displayed. RFC 8265 §3.3
     """
     found = []
     if after.username != before.username:
         is_plain = is_plainly_written(after.username)
-        if not is_plain or not _is_own_address(realm, after, is_new=is_new):
+        is_of_client = name_key(after.username).startswith(SERVICE_ACCOUNT_PREFIX)
+        if not is_plain or is_of_client or not _is_own_address(realm, after, is_new=is_new):
             found.append(Violation(USERNAME, _NO_NAME, (USERNAME,)))
     if after.email and after.email != before.email and not is_plainly_written(after.email):
         found.append(Violation(EMAIL, _NO_EMAIL, (after.email,)))

@@ -3,7 +3,7 @@
 Each use of a token, a code, a cookie, a session of a site or a certificate asks here, and turns
 the cause of a refusal into the error of its protocol. A temporary lock-out refuses what begins
 something; it ends nothing, so a stranger who guesses passwords signs no user out.
-Keycloak: 1.7, 3, 4.2
+Keycloak: 1.7 refresh, 3 (sessions), 4.2 what counts
 """
 
 from collections.abc import Mapping
@@ -68,6 +68,8 @@ class ClientPart(Enum):
     """The credential belongs to no client: the cookie of a browser."""
     NOT_NEEDED = auto()
     """The client of an exchanged token has not joined."""
+    UNRELATED = auto()
+    """The client must be usable; whether and when it joined says nothing: a link of a mail."""
     PRESENT = auto()
     LASTING = auto()
     """The part has neither idled too long nor grown too old."""
@@ -174,7 +176,7 @@ class Validity:
 
         Raises NoLongerValid for a credential that was revoked, that is not of the session, or
         whose client has left it. A session that is over, and that of a disabled user or realm, may
-        be ended: the holder gains nothing. Keycloak: 12.6
+        be ended: the holder gains nothing. Keycloak: 12.6 logout
         """
         require_usable_client(issued.client)
         session = issued.session
@@ -389,6 +391,8 @@ def _require_part(
             raise NoLongerValid(Cause.CLIENT_NOT_IN_SESSION)
         if current.generation != generation:
             raise NoLongerValid(Cause.BEFORE_CLIENT_SESSION)
+    if issued.part is ClientPart.UNRELATED:
+        return
     client = None if issued.client is None else issued.client.client
     part = None if client is None else session.clients.get(client.id)
     if client is None or part is None:

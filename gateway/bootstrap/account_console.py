@@ -10,12 +10,7 @@ from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.profile_updates import ProfileUpdates
 from gateway.bootstrap.protocol import browser_cookies, browser_sign_in
 from gateway.bootstrap.services import Services
-from gateway.http.account_console import (
-    AccountActions,
-    AccountHandlers,
-    Console,
-    PageHandler,
-)
+from gateway.http.account_console import AccountActions, AccountHandlers, Console, PageHandler
 from gateway.http.account_pages import (
     ApplicationPages,
     Certificates,

@@ -20,6 +20,7 @@ from gateway.admin.clients import (
     ClientScopeAssignment,
     ClientSecrets,
     ClientUseCases,
+    MapperOwnerKind,
     ProtocolMapperAdministration,
     ScopeMappingAdministration,
     SectorIdentifiers,
@@ -71,17 +72,11 @@ from gateway.bootstrap.accounts import (
     session_use_cases,
     user_use_cases,
 )
-from gateway.bootstrap.client_certificates import (
-    ClientCertificates,
-    certificate_explainer,
-)
+from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
 from gateway.bootstrap.services import Services, resource_administration
 from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.crypto.x509.reader import X509AuthorityParser
-from gateway.http.admin.certificates import (
-    expiry_operations,
-    explanation_operations,
-)
+from gateway.http.admin.certificates import expiry_operations, explanation_operations
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations
@@ -316,7 +311,10 @@ def client_use_cases(services: Services) -> ClientUseCases:
         installation=ClientInstallation(database),
         policies=ClientPolicies(database, changes),
         reach=ClientReach(database, changes),
-        protocol_mappers=ProtocolMapperAdministration(database, changes, check_mapper, sectors),
+        protocol_mappers={
+            kind: ProtocolMapperAdministration(kind, database, changes, check_mapper, sectors)
+            for kind in MapperOwnerKind
+        },
         scope_assignment=ClientScopeAssignment(database, changes),
         scope_mappings=ScopeMappingAdministration(database, changes),
     )

@@ -9,11 +9,7 @@ from gateway.admin.resource_kinds import AUTHORITIES, CLIENT_AUTHORITIES
 from gateway.admin.resources import ResourceAdministration
 from gateway.bootstrap.protocol import client_authenticator
 from gateway.bootstrap.services import Services
-from gateway.certificates import (
-    AnchoredTrust,
-    CombinedRevocations,
-    RegisteredAuthoritySelection,
-)
+from gateway.certificates import AnchoredTrust, CombinedRevocations, RegisteredAuthoritySelection
 from gateway.crypto.revocation.downloads import DownloadedLists
 from gateway.crypto.revocation.ocsp import OcspRevocations
 from gateway.crypto.revocation.point_lists import PointRevocations

@@ -101,7 +101,7 @@ def _server_certificate(settings: Settings) -> CertificateFacts | None:
         _report(str(file), error.strerror or str(error))
         return None
     end = "-----END CERTIFICATE-----"
-    found = StoredCertificateReader().read(content.partition(end)[0] + end)
+    found = StoredCertificateReader().read_certificates(content.partition(end)[0] + end)
     if not found:
         _report(str(file), "it holds no certificate in PEM")
         return None

@@ -62,11 +62,7 @@ def site_decisions(
 def live_accounts(services: Services, certificates: CertificateTrust) -> LiveAccounts:
     """Return what finds realms and users as they are now."""
     return LiveAccounts(
-        services.directory,
-        services.revocations,
-        validity(services),
-        certificates,
-        services.clock,
+        services.directory, services.revocations, validity(services), certificates, services.clock
     )
 
 

@@ -163,10 +163,7 @@ def check_services(services: Services) -> CheckServices:
 
 
 def protocol_endpoints(
-    grants: GrantServices,
-    clients: ClientAuthenticator,
-    checks: CheckServices,
-    devices: Devices,
+    grants: GrantServices, clients: ClientAuthenticator, checks: CheckServices, devices: Devices
 ) -> ProtocolEndpoints:
     """Return the endpoints of a realm that take parameters."""
     access_tokens = grants.access_tokens

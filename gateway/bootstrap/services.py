@@ -20,6 +20,12 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 
 from gateway.admin.changes import Changes
+from gateway.admin.delivery_queues import (
+    MailDelivery,
+    UserMails,
+    WaitingWebhooks,
+    WebhookDeliveries,
+)
 from gateway.admin.resources import ResourceAdministration, ResourceKind
 from gateway.certificates import SeenCertificates
 from gateway.crypto.client_keys import CertificatesOfKeySets, RegisteredClientEncrypters
@@ -85,10 +91,12 @@ from gateway.outgoing import (
     ClientLimits,
     GuardedHttpClient,
     GuardedSockets,
+    HttpWebhookSender,
     ServerVerification,
 )
 from gateway.password_policies import PasswordBlacklists
 from gateway.protocol.sender_constraint import ProofChecks, RenewedCertificates
+from gateway.representations.sites import parse_rules_file
 from gateway.settings import Settings, SettingsError
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.certificate_owners import CachedCertificateOwners
@@ -307,7 +315,7 @@ def rules_file(settings: Settings) -> RulesFile | None:
     path = settings.guard_file
     if path is None:
         return None
-    return RulesFile(WatchedFile(path), str(path), public_urls(settings))
+    return RulesFile(WatchedFile(path), str(path), parse_rules_file, public_urls(settings))
 
 
 def public_urls(settings: Settings) -> tuple[str, ...]:
@@ -489,13 +497,10 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 read_changes=follower.read,
                 file=file,
                 age=settings.cache_age,
+                public_urls=public_urls(settings),
             ),
             authorities=CurrentAuthorities(
-                database,
-                clock,
-                invalidation,
-                read_changes=follower.read,
-                age=settings.cache_age,
+                database, clock, invalidation, read_changes=follower.read, age=settings.cache_age
             ),
             certificate_owners=CachedCertificateOwners(
                 database, clock, invalidation, age=settings.cache_age
@@ -508,3 +513,24 @@ def resource_administration(
 ) -> ResourceAdministration[ValueT]:
     """Return the use cases of a kind of small resource."""
     return ResourceAdministration(kind, services.database, services.changes)
+
+
+def mail_delivery(services: Services) -> MailDelivery:
+    """Return what sends the mails of the queue."""
+    return MailDelivery(services.database, services.mail, services.clock)
+
+
+def user_mails(services: Services) -> UserMails:
+    """Return what puts mails into the queue."""
+    return UserMails(services.database, services.clock)
+
+
+def webhook_deliveries(services: Services) -> WebhookDeliveries:
+    """Return what sends events to webhooks."""
+    sender = HttpWebhookSender(services.http_client)
+    return WebhookDeliveries(services.database, sender, services.clock)
+
+
+def waiting_webhooks(services: Services) -> WaitingWebhooks:
+    """Return what lists the events that wait."""
+    return WaitingWebhooks(services.database, services.clock)

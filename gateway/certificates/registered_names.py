@@ -41,7 +41,7 @@ def owns(client: Client, certificate: ClientCertificate) -> bool:
 
 
 def has_registered_name(client: Client, leaf: PresentedCertificate) -> bool:
-    """Tell whether the certificate has the client's name, whoever has issued it."""
+    """Tell whether the certificate has the client's name; the issuer is not compared."""
     try:
         _require_name(client, leaf)
     except NotRegistered:

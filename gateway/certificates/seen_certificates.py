@@ -9,11 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 from gateway.certificates.trust import CertificateTrust
-from gateway.domain.certificates import (
-    CertificateEvidence,
-    ClientCertificate,
-    PresentedCertificate,
-)
+from gateway.domain.certificates import CertificateEvidence, ClientCertificate, PresentedCertificate
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.expiry import Sighting
 from gateway.domain.limits.caches import SizedCache
@@ -54,7 +50,7 @@ class SeenCertificates:
     def note_use(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
     ) -> None:
-        """Note which client and user have used a certificate whose sighting still waits."""
+        """Note client and user of a certificate whose first use is not stored yet."""
         waiting = self.waiting.get((realm_id, leaf.digest))
         if waiting is None:
             return

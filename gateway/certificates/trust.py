@@ -1,9 +1,8 @@
 """Trust in client certificates: a path to an authority that counts in the realm, and no revocation.
 
 The search for the path is done once for a certificate, the authorities and what was sent with it;
-the result is cached as long as it is true. Revocation is checked at each use: sources that ask
-servers come last, because an address in a certificate is followed only where no other source
-refuses it.
+the result is cached until it changes. Revocation is checked at each use: sources that ask servers
+come last, because an address in a certificate is followed only where no other source refuses it.
 
 | anchors | authorities that count |
 |---|---|
@@ -48,9 +47,7 @@ from gateway.domain.ports.certificates import (
     Revocations,
     SelectedAuthorities,
 )
-from gateway.domain.realm import (
-    Realm,
-)
+from gateway.domain.realm import Realm
 
 _PREPARED_BYTES: Final = 64 * 1024 * 1024
 _PARSED_FACTOR: Final = 12
@@ -212,7 +209,7 @@ def _decode_thumbprint(thumbprint: str) -> bytes:
 REMEMBERED_BYTES: Final = 16 * 1024 * 1024
 """Memory of a worker for paths: those of 10,000 certificates in use, and as many old ones."""
 REFUSED_BYTES: Final = 2 * 1024 * 1024
-"""Memory of a worker for searches that found no path: anybody can make up certificates."""
+"""Memory of a worker for searches without a path: callers can generate any number."""
 _RESULT_BYTES: Final = 600
 """Bytes of a result with its key, without texts and what authorities share."""
 _PathKey = tuple[bytes, Hashable, frozenset[str], bytes]
@@ -337,11 +334,7 @@ class AnchoredTrust:
         return PathResult(path, found.refusal, found.since, found.until)
 
     def _result(
-        self,
-        evidence: CertificateEvidence,
-        authorities: Authorities,
-        realm: Realm,
-        now: datetime,
+        self, evidence: CertificateEvidence, authorities: Authorities, realm: Realm, now: datetime
     ) -> _Remembered:
         leaf, chain = evidence.leaf, evidence.chain
         policies = realm.certificates.trust.policies
@@ -350,7 +343,7 @@ class AnchoredTrust:
         if known is not None and known.since <= now < known.until:
             return known
         result = _remembered(authorities.find_path(leaf, chain, policies, now))
-        # What was found before does not count any more, whichever of them it was.
+        # The new result replaces the earlier one, whether a path or a refusal.
         self._paths.drop(key)
         (self._refusals if result.authorities is None else self._paths).put(key, result)
         return result
@@ -383,7 +376,7 @@ def _weigh_path(key: _PathKey, result: _Remembered) -> int:
 
 
 def _time_refusal(path: CertificationPath, now: datetime) -> str:
-    """Return why a path does not hold at `now`."""
+    """Return why a path is invalid at `now`."""
     late = next((item for item in path.certificates if item.not_after < now), None)
     if late is not None:
         return _dated(late, path, f"expired at {late.not_after}")

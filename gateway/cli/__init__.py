@@ -34,10 +34,7 @@ COMMANDS = {
         "gateway.cli.guard:guard",
         "List, change, check and explain the sites that are protected.",
     ),
-    "certs": (
-        "gateway.cli.certs:certs",
-        "Trust, deny and issue certificates; lock devices.",
-    ),
+    "certs": ("gateway.cli.certs:certs", "Trust, deny and issue certificates; lock devices."),
     "nginx": ("gateway.cli.nginx:nginx", "Write nginx's configuration for this machine."),
     "settings": (
         "gateway.cli.installation:settings",

@@ -1,4 +1,4 @@
-"""What the commands of administration share: the use cases, run as the local operator."""
+"""Shared by the commands of administration: the use cases, run as the local operator."""
 
 import asyncio
 import json
@@ -13,9 +13,7 @@ from gateway.cli.installation import installed_settings
 from gateway.domain.resources import ValueT
 
 if TYPE_CHECKING:
-    from gateway.admin.access import (
-        Acting,
-    )
+    from gateway.admin.access import Acting
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.delivery_queues import UserMails, WaitingWebhooks
     from gateway.admin.expiry import ExpiryListing
@@ -109,7 +107,7 @@ class LocalOperator:
 
     @property
     def mails(self) -> "UserMails":
-        from gateway.bootstrap.deliveries import user_mails
+        from gateway.bootstrap.services import user_mails
 
         return user_mails(self.services)
 
@@ -145,7 +143,7 @@ class LocalOperator:
 
     @property
     def webhooks(self) -> "WaitingWebhooks":
-        from gateway.bootstrap.deliveries import waiting_webhooks
+        from gateway.bootstrap.services import waiting_webhooks
 
         return waiting_webhooks(self.services)
 
@@ -160,10 +158,7 @@ class LocalOperator:
 
         Raises BadParameter for `option` where there is no such realm; RealmNotFound for None.
         """
-        from gateway.admin.access import (
-            find_realm,
-            operator,
-        )
+        from gateway.admin.access import find_realm, operator
         from gateway.domain.errors import RealmNotFound
 
         try:
@@ -183,18 +178,14 @@ class RealmOperator(LocalOperator):
 
     async def user(self, name: str) -> "User":
         """Return the user with that name or id; raises InvalidInput."""
-        from gateway.admin.access import (
-            find_user,
-        )
+        from gateway.admin.access import find_user
 
         async with self.services.database.read() as stores:
             return await find_user(stores, self.acting.realm, name)
 
     async def client(self, client_id: str) -> "Client":
         """Return the client with that public name; raises NotFound."""
-        from gateway.admin.access import (
-            existing,
-        )
+        from gateway.admin.access import existing
 
         realm = self.acting.realm
         async with self.services.database.read() as stores:
@@ -246,7 +237,9 @@ def set_option(
     `only` and `never` are for use cases that ignore some fields, as Keycloak does.
     """
 
-    def read(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    def parse_fields(
+        _: click.Context, __: click.Parameter, texts: tuple[str, ...]
+    ) -> dict[str, Any]:
         if required and not texts:
             raise click.UsageError("Give at least one --set FIELD=VALUE.")
         return _document(texts, only, never() if callable(never) else never)
@@ -256,7 +249,7 @@ def set_option(
         "fields",
         multiple=True,
         metavar="FIELD=VALUE",
-        callback=read,
+        callback=parse_fields,
         help="Set a field of Keycloak's representation. VALUE is JSON, otherwise text. Repeatable.",
     )
 
@@ -277,7 +270,7 @@ def _document(
 
 
 def confirm_removal(what: str, *, yes: bool) -> None:
-    """Ask whether something is to be removed, unless `--yes` was given."""
+    """Ask for confirmation of a removal, unless `--yes` was given."""
     if not yes:
         click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
 

@@ -125,12 +125,14 @@ async def show(operator: RealmOperator, sha256: str, client_id: str | None) -> N
     echo_document(await operator.authorities(client).get(operator.acting.realm, name, client))
 
 
-@authority.command(short_help="Remove a registered authority.")
+@authority.command("remove", short_help="Remove a registered authority.")
 @_authority
 @_client
 @on_realm
 @yes_option
-async def remove(operator: RealmOperator, sha256: str, client_id: str | None, *, yes: bool) -> None:
+async def remove_authority(
+    operator: RealmOperator, sha256: str, client_id: str | None, *, yes: bool
+) -> None:
     """Remove the authority SHA256: its certificates are not trusted then."""
     client = await _owner(operator, client_id)
     name = await _whole_name(operator, client, sha256)

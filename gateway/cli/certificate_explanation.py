@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _Row = tuple[str, str]
 _PROXY = "has to pass it on without knowing its issuer: ssl_verify_client optional_no_ca of nginx"
-"""What the anchors of realms and clients need, which the proxy does not have."""
+"""For certificates of anchors of realms and clients, which the proxy does not know."""
 
 
 @click.command(short_help="Explain why a certificate is accepted or refused.")

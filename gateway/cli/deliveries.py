@@ -1,13 +1,9 @@
-"""The commands of mails and webhooks that wait or failed.
-
-`realmgate mail`: list mails that wait or were given up, and test the mail server of a realm.
-
-Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
-
-`realmgate webhook`: list the events that wait for webhooks, and send them again.
+"""`realmgate mail` and `realmgate webhook`: waiting and failed deliveries, tests of mail servers.
 
 Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """
+
+from typing import Any
 
 import click
 
@@ -34,20 +30,7 @@ async def list_mails(operator: RealmOperator, *, first: int, maximum: int, outpu
     """List the mails of a realm that wait or were given up, oldest first."""
     waiting = await operator.mails.list(operator.acting, first, maximum)
     found = [delivery_document(each, kind=each.kind, userId=each.user_id or "") for each in waiting]
-    if output == "json":
-        echo_document(found)
-        return
-    show_rows(
-        (
-            item["id"],
-            item["state"],
-            item["kind"],
-            f"created {item['created']}",
-            f"attempts {item['attempts']}",
-            item["reason"] or "",
-        )
-        for item in found
-    )
+    _show(found, output, "id", "state", "kind")
 
 
 @mail.command()
@@ -74,19 +57,7 @@ async def list_deliveries(
     """List the events of a realm that wait or were given up, oldest first."""
     waiting = await operator.webhooks.list(operator.acting, first, maximum)
     found = [delivery_document(each) for each in waiting]
-    if output == "json":
-        echo_document(found)
-        return
-    show_rows(
-        (
-            item["id"],
-            item["state"],
-            f"created {item['created']}",
-            f"attempts {item['attempts']}",
-            item["reason"] or "",
-        )
-        for item in found
-    )
+    _show(found, output, "id", "state")
 
 
 @webhook.command()
@@ -94,3 +65,18 @@ async def list_deliveries(
 async def retry(operator: RealmOperator) -> None:
     """Send the events that were given up again, by a running gateway."""
     click.echo(f"{await operator.webhooks.retry(operator.acting)} events queued")
+
+
+def _show(found: list[dict[str, Any]], output: str, *names: str) -> None:
+    if output == "json":
+        echo_document(found)
+        return
+    show_rows(
+        (
+            *(item[name] for name in names),
+            f"created {item['created']}",
+            f"attempts {item['attempts']}",
+            item["reason"] or "",
+        )
+        for item in found
+    )

@@ -65,10 +65,10 @@ async def add(
     click.echo(f"denied certificate {identity}: added")
 
 
-@deny.command(short_help="Accept a denied certificate again.")
+@deny.command("remove", short_help="Accept a denied certificate again.")
 @click.argument("certificate", metavar="ID|FILE|THUMBPRINT")
 @on_realm
-async def remove(operator: RealmOperator, certificate: str) -> None:
+async def remove_entry(operator: RealmOperator, certificate: str) -> None:
     """Remove an entry by its ID, or by the certificate that it names."""
     from gateway.domain.refusals import NotFound
 
@@ -81,7 +81,7 @@ async def remove(operator: RealmOperator, certificate: str) -> None:
 
 
 def _thumbprint(text: str) -> str:
-    """Return the thumbprint that the text is, or that of the certificate in the file."""
+    """Return the text if it is a thumbprint, or the thumbprint of the certificate in the file."""
     from gateway.crypto.x509.parse import describe, load_any_certificate
     from gateway.domain.errors import InvalidInput
     from gateway.representations.certificates import Thumbprint

@@ -58,13 +58,13 @@ def expiring(
     Exit status: 0 nothing is due, 1 something is.
     """
 
-    async def find(operator: LocalOperator) -> "tuple[Expiration, ...]":
+    async def list_expirations(operator: LocalOperator) -> "tuple[Expiration, ...]":
         if realm is not None:
             await operator.on(realm)
         return await operator.expiry.list(realm, None if everything else within)
 
     now = datetime.now(UTC)
-    found = administer(find)
+    found = administer(list_expirations)
     _show(found, now, output)
     if any(each.is_due(now, within) for each in found):
         ctx.exit(1)
@@ -93,7 +93,7 @@ def _show(found: "tuple[Expiration, ...]", now: datetime, output: str) -> None:
 
 
 def _left(left: timedelta) -> str:
-    """Return what is left in whole days, or hours on the last one."""
+    """Return the remaining time in whole days, or in hours on the last day."""
     if left < timedelta():
         return "expired"
     if left < _UNITS["d"]:

@@ -291,11 +291,11 @@ async def set_(operator: RealmOperator, file: str) -> None:
     click.echo(f"site {site.name}: {'replaced' if site.name in known else 'created'}")
 
 
-@guard.command(short_help="Remove a site of a realm.")
+@guard.command("remove", short_help="Remove a site of a realm.")
 @_site
 @on_realm
 @yes_option
-async def remove(operator: RealmOperator, name: str, *, yes: bool) -> None:
+async def remove_site(operator: RealmOperator, name: str, *, yes: bool) -> None:
     """Remove SITE of a realm: requests for its hosts are refused then."""
     from gateway.domain.refusals import NotFound
 
@@ -342,10 +342,7 @@ async def _sites(
         async with operator.services.database.read() as stores:
             readable = await stores.sites.list(acting.realm.id)
             unreadable = await stores.sites.list_unreadable(acting.realm.id)
-        return [
-            *((realm, site) for site in readable),
-            *((realm, site) for site in unreadable),
-        ]
+        return [*((realm, site) for site in readable), *((realm, site) for site in unreadable)]
     file = operator.services.rules_file
     of_file: tuple[Site, ...] = ()
     if file is not None:

@@ -1,18 +1,11 @@
-"""The commands of one installation: start, migrate, settings.
-
-The installation that a command works on: an existing one, so that none is created by mistake.
+"""`realmgate start`, `migrate` and `settings show`, and the check that an installation exists.
 
 The state folder is `var` below the working directory unless it is set. A command that is started
 in another folder must not create a key there and encrypt a realm's secrets with it.
 
-`realmgate migrate`: bring the database to this version's schema, or check whether it has it.
-
-Exit codes: 0 done or in sync, 1 differs (`--check`), 2 bad input, 3 unreachable.
-
-`realmgate start`: the gateway with its workers.
-
 Flags override the environment, which overrides `.env`. The options of the certificate lookup have
-the specification's names, in both spellings of Keycloak.
+the specification's names, in both spellings of Keycloak. Exit codes of `migrate`: 0 done or in
+sync, 1 differs (`--check`), 2 bad input, 3 unreachable.
 """
 
 import asyncio
@@ -126,11 +119,7 @@ def _lookup_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         if shown:
             text = f"How the proxy sends the client certificate: {', '.join(LOOKUPS)}."
         command = click.option(
-            *flag.spellings,
-            flag.variables[0],
-            metavar="NAME",
-            help=text,
-            hidden=not shown,
+            *flag.spellings, flag.variables[0], metavar="NAME", help=text, hidden=not shown
         )(command)
     return command
 

@@ -1,9 +1,7 @@
-"""nginx's configuration for this machine.
+"""The shipped nginx configuration, adapted to one machine.
 
-The shipped nginx configuration, adapted to one machine.
-
-The files of `nginx/realmgate/site/` hold what differs between machines and are written from the
-options; all others are copied unchanged. Nothing is searched and replaced in text.
+The files of `nginx/realmgate/site/` differ between machines and are written from the options; all
+others are copied unchanged. Nothing is searched and replaced in text.
 """
 
 import hashlib
@@ -50,7 +48,7 @@ _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 
 
 class PlainHttp(StrEnum):
-    """What the plain HTTP listener does."""
+    """Behavior of the plain HTTP listener."""
 
     REDIRECT = "redirect"
     FORWARD = "forward"

@@ -1,4 +1,4 @@
-"""What commands print: columns, instants, users, deliveries, and failures with their exit codes.
+"""Output of commands: columns, instants, users, deliveries, and failures with their exit codes.
 
 Characters that move the cursor or hide text are escaped: names come from users. Exit codes: 2 bad
 input, 3 unreachable, 1 the rest.
@@ -110,7 +110,7 @@ def user_lines(shown: "UserSummary", now: datetime) -> Iterator[tuple[str, str]]
 
 
 def role_names(shown: "UserSummary") -> list[str]:
-    """Return the roles given to the user, those of clients as `client/role`."""
+    """Return the roles given to the user, client roles as `client/role`."""
     return [f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted]
 
 

@@ -56,7 +56,7 @@ async def list_(operator: RealmOperator, client_id: str | None, output: str) -> 
 async def show(operator: RealmOperator, name: str) -> None:
     """Show ROLE, or client/ROLE, as JSON."""
     address = await _address(operator, name)
-    echo_document(await operator.roles.administration.one(operator.acting, address))
+    echo_document(await operator.roles.administration.get(operator.acting, address))
 
 
 @role.command(short_help="Create a role.")
@@ -78,8 +78,8 @@ async def create(operator: RealmOperator, name: str, fields: dict[str, Any]) -> 
 async def update(operator: RealmOperator, name: str, fields: dict[str, Any]) -> None:
     """Change name, description or attributes of ROLE, or of client/ROLE."""
     roles, address = operator.roles.administration, await _address(operator, name)
-    before = await roles.one(operator.acting, address)
-    await roles.update(operator.acting, address, {**before, **fields})
+    before = await roles.get(operator.acting, address)
+    await roles.replace(operator.acting, address, {**before, **fields})
     click.echo(f"role {name}: updated")
 
 
@@ -90,7 +90,7 @@ async def update(operator: RealmOperator, name: str, fields: dict[str, Any]) -> 
 async def delete(operator: RealmOperator, name: str, *, yes: bool) -> None:
     """Delete ROLE, or client/ROLE. Users and groups lose it."""
     roles, address = operator.roles.administration, await _address(operator, name)
-    await roles.one(operator.acting, address)
+    await roles.get(operator.acting, address)
     confirm_removal(f"the role {name} of {operator.acting.realm.name}", yes=yes)
     await roles.remove(operator.acting, address)
     click.echo(f"role {name}: removed")

@@ -1,4 +1,4 @@
-"""What commands read: files, secrets, and values that begin with a hyphen.
+"""Input of commands: files, secrets, and values that begin with a hyphen.
 
 Secrets that commands read: prompted for without echo, or from a file, never arguments.
 

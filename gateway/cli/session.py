@@ -39,9 +39,7 @@ async def list_(
     """List the sessions of a user, or of a client, oldest first."""
     if (name is None) == (client_id is None):
         raise click.UsageError("Give either --user or --client.")
-    from gateway.admin.access import (
-        find_client_by_name,
-    )
+    from gateway.admin.access import find_client_by_name
 
     realm, sessions = operator.acting.realm, operator.sessions
     if name is not None:

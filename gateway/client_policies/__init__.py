@@ -40,4 +40,5 @@ from gateway.client_policies.policies import (
     list_global_profiles,
     policy_problem,
     read_policies,
+    sign_in_demands,
 )

@@ -2,11 +2,12 @@
 
 A policy acts where a condition holds and none fails; its executors run in the order of its
 profiles. The global profiles, which every realm has, are shown and never changed; executors of them
-without effect are in `docs/setting-effects.toml`. Descriptions are our own.
+without effect are in `docs/setting-effects.toml`.
 Keycloak: client policies, global client profiles (26.7)
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -30,171 +31,14 @@ from gateway.client_policies.interfaces import (
     Vote,
 )
 from gateway.domain.clients import Client
+from gateway.domain.tables import read_table
 
-_Executor = tuple[str, Mapping[str, Any]]
-
-_AUTO: Final[Mapping[str, Any]] = {"auto-configure": True}
-_AUTO_TEXT: Final[Mapping[str, Any]] = {"auto-configure": "true"}
-_CERTIFICATE_OR_KEY: Final[_Executor] = (
-    "secure-client-authenticator",
-    {
-        "allowed-client-authenticators": ["client-jwt", "client-x509"],
-        "default-client-authenticator": "client-jwt",
-    },
-)
-_ANY_PROOF: Final[_Executor] = (
-    "secure-client-authenticator",
-    {
-        "allowed-client-authenticators": ["client-jwt", "client-secret-jwt", "client-x509"],
-        "default-client-authenticator": "client-jwt",
-    },
-)
-_PS256: Final[_Executor] = ("secure-signature-algorithm", {"default-algorithm": "PS256"})
-_ASSERTION: Final[_Executor] = (
-    "secure-signature-algorithm-signed-jwt",
-    {"require-client-assertion": False},
-)
-_CONSENT: Final[_Executor] = ("consent-required", _AUTO)
-_NARROW: Final[_Executor] = ("full-scope-disabled", _AUTO)
-_NO_IMPLICIT: Final[_Executor] = ("reject-implicit-grant", _AUTO_TEXT)
-_NO_PASSWORD: Final[_Executor] = ("reject-ropc-grant", _AUTO_TEXT)
-_PKCE: Final[_Executor] = ("pkce-enforcer", _AUTO_TEXT)
-_CERTIFICATE_BOUND: Final[_Executor] = ("holder-of-key-enforcer", _AUTO_TEXT)
-_DPOP_BOUND: Final[_Executor] = (
-    "dpop-bind-enforcer",
-    {
-        **_AUTO_TEXT,
-        "enforce-authorization-code-binding-to-dpop": "false",
-        "allow-only-refresh-token-binding": "false",
-    },
-)
-_REDIRECTS: Final[_Executor] = (
-    "secure-redirect-uris-enforcer",
-    {
-        "allow-ipv4-loopback-address": "true",
-        "allow-ipv6-loopback-address": "true",
-        "allow-private-use-uri-scheme": "true",
-        "oauth-2-1-compliant": "true",
-    },
-)
-_REQUEST_OBJECT: Final[_Executor] = (
-    "secure-request-object",
-    {"verify-nbf": True, "available-period": "3600", "encryption-required": False},
-)
-_PUSHED: Final[_Executor] = ("secure-par-content", {})
-_OWN_ASSERTION: Final[_Executor] = ("secure-client-authentication-assertion", {})
-_FAPI_2: Final[tuple[_Executor, ...]] = (
-    ("confidential-client", {}),
-    _CERTIFICATE_OR_KEY,
-    ("secure-client-uris", {}),
-    _PS256,
-    _ASSERTION,
-    _CONSENT,
-    _NARROW,
-    _NO_IMPLICIT,
-)
-_TABLE: Final[tuple[tuple[str, str, tuple[_Executor, ...]], ...]] = (
-    (
-        "fapi-1-baseline",
-        "FAPI 1.0, baseline",
-        (
-            ("secure-session", {}),
-            ("pkce-enforcer", _AUTO),
-            _ANY_PROOF,
-            ("secure-client-uris", {}),
-            _CONSENT,
-            _NARROW,
-        ),
-    ),
-    (
-        "fapi-1-advanced",
-        "FAPI 1.0, advanced",
-        (
-            ("secure-session", {}),
-            ("confidential-client", {}),
-            _CERTIFICATE_OR_KEY,
-            ("secure-client-uris", {}),
-            ("secure-request-object", {"available-period": "3600", "verify-nbf": True}),
-            ("secure-response-type", {**_AUTO, "allow-token-response-type": False}),
-            _PS256,
-            _ASSERTION,
-            _CONSENT,
-            _NARROW,
-            ("holder-of-key-enforcer", _AUTO),
-        ),
-    ),
-    (
-        "fapi-ciba",
-        "FAPI CIBA, together with fapi-1-advanced",
-        (
-            ("secure-ciba-req-sig-algorithm", {"default-algorithm": "PS256"}),
-            ("secure-ciba-session", {}),
-            ("secure-ciba-signed-authn-req", {"available-period": "3600"}),
-        ),
-    ),
-    (
-        "fapi-2-security-profile",
-        "FAPI 2.0 Security Profile",
-        (*_FAPI_2, _CERTIFICATE_BOUND, _PKCE, _OWN_ASSERTION, _PUSHED),
-    ),
-    (
-        "fapi-2-message-signing",
-        "FAPI 2.0 Message Signing",
-        (*_FAPI_2, _CERTIFICATE_BOUND, _PKCE, _PUSHED, _REQUEST_OBJECT, _OWN_ASSERTION),
-    ),
-    (
-        "oauth-2-1-for-confidential-client",
-        "OAuth 2.1 for confidential clients",
-        (
-            ("confidential-client", {}),
-            _CERTIFICATE_OR_KEY,
-            _REDIRECTS,
-            _PKCE,
-            _CERTIFICATE_BOUND,
-            _NO_IMPLICIT,
-            _NO_PASSWORD,
-        ),
-    ),
-    (
-        "oauth-2-1-for-public-client",
-        "OAuth 2.1 for public clients",
-        (_REDIRECTS, _PKCE, _DPOP_BOUND, _NO_IMPLICIT, _NO_PASSWORD),
-    ),
-    (
-        "fapi-2-dpop-security-profile",
-        "FAPI 2.0 Security Profile with DPoP",
-        (*_FAPI_2, _PKCE, _OWN_ASSERTION, _PUSHED, _DPOP_BOUND),
-    ),
-    (
-        "fapi-2-dpop-message-signing",
-        "FAPI 2.0 Message Signing with DPoP",
-        (*_FAPI_2, _PKCE, _PUSHED, _REQUEST_OBJECT, _DPOP_BOUND, _OWN_ASSERTION),
-    ),
-    (
-        "saml-security-profile",
-        "Secure SAML clients",
-        (
-            ("saml-secure-client-uris", {}),
-            ("saml-signature-enforcer", {}),
-            ("saml-avoid-redirect", {}),
-        ),
-    ),
-)
+_GLOBAL_PROFILES: Final = read_table("gateway.client_policies", "global_profiles.toml")["profiles"]
 
 
 def list_global_profiles() -> list[dict[str, Any]]:
     """Return their representations, in Keycloak's order."""
-    return [
-        {
-            "name": name,
-            "description": description,
-            "executors": [
-                {"executor": executor, "configuration": dict(configuration)}
-                for executor, configuration in executors
-            ],
-        }
-        for name, description, executors in _TABLE
-    ]
+    return deepcopy(_GLOBAL_PROFILES)
 
 
 ChangeClient = Callable[[Client, ClientSettings], Client]
@@ -327,13 +171,18 @@ def check_start(policies: Sequence[ClientPolicy], start: AuthorizationStart) -> 
 def check_authorization(
     policies: Sequence[ClientPolicy], request: AuthorizationRequested
 ) -> SignInDemands:
-    """Return the demands of the policies on the sign-in; of several flows the last one counts.
-
-    Raises PolicyRefusal.
-    """
-    flow, requires_consent = None, False
+    """Return the demands of the policies on the sign-in; raises PolicyRefusal."""
     for executor in applied_executors(policies, request):
         executor.check_authorization(request)
+    return sign_in_demands(policies, request)
+
+
+def sign_in_demands(
+    policies: Sequence[ClientPolicy], request: AuthorizationRequested
+) -> SignInDemands:
+    """Return the demands of the policies on the sign-in; of several flows the last one counts."""
+    flow, requires_consent = None, False
+    for executor in applied_executors(policies, request):
         flow = executor.enforced_flow() or flow
         requires_consent = requires_consent or executor.requires_consent()
     return SignInDemands(flow, requires_consent)
@@ -384,7 +233,7 @@ def _policy(
 def _profiles(document: Any) -> dict[Any, Mapping[str, Any]]:
     """Return the profiles by name, those of every realm among them."""
     own = {str(profile.get("name")): profile for profile in entries(document, "profiles")}
-    return {**own, **{profile["name"]: profile for profile in list_global_profiles()}}
+    return {**own, **{profile["name"]: profile for profile in _GLOBAL_PROFILES}}
 
 
 def _term(entry: Mapping[str, Any], *, strict: bool = False) -> _Term | None:

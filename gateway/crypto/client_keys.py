@@ -1,24 +1,10 @@
-"""Keys of clients: their JWKS, their certificates, and what is encrypted for them.
-
-Keys that clients prove themselves by: RSA keys made for them, and files that hold public parts.
+"""Keys of clients: uploaded files, key sets by value or URL, certificates, encryption for clients.
 
 Input is parsed whole before it is used: one certificate or key, of a supported kind and length.
-Spec: RFC 5280, RFC 7292 (PKCS#12), RFC 7517 (JWKS), RFC 8017 §A.1
-
-The key sets of clients, given by value or fetched from their URLs.
-
-Spec: RFC 7517 §5, RFC 7591 §2 (jwks, jwks_uri)
-
-Finding a certificate among the certificates and keys that its client has registered.
-
-Compared are digests, so a key set is parsed once for as long as it is kept in memory.
-Spec: RFC 8705 §2.2.2, RFC 7517 §4.7 (x5c)
-
-Encrypting for clients, with the key for encryption of their key sets.
-
-The key is the first one whose `use` is `enc` and whose `alg`, if present, is the algorithm that the
-client chose. Spec: OpenID Connect Core §10.2.1;
-Keycloak 26.7 ignores keys without `use` too
+Certificates are compared by digest, so a key set is parsed once for as long as it is cached. A
+client's encryption key is the first with `use` `enc` and, if present, the chosen `alg`.
+Spec: RFC 5280, RFC 7292 (PKCS#12), RFC 7517 §4.7, §5, RFC 7591 §2, RFC 8017 §A.1, RFC 8705 §2.2.2;
+OpenID Connect Core §10.2.1; Keycloak 26.7 ignores keys without `use` too
 """
 
 import base64
@@ -95,7 +81,7 @@ UNREADABLE: Final = (
     x509.InvalidVersion,
     jwt.PyJWTError,
 )
-"""What parsing a key or a key set raises."""
+"""Errors of parsing a key or a key set."""
 
 
 class ClientKeySets:
@@ -142,7 +128,9 @@ class CryptographyClientKeys:
         private = key.private_bytes(Encoding.DER, PrivateFormat.TraditionalOpenSSL, NoEncryption())
         return GeneratedKey(Secret(_base64(private)), _of_certificate(certificate))
 
-    def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
+    def read_key_file(
+        self, kind: KeyFile, content: bytes, alias: str, password: Secret
+    ) -> ClientKey:
         with _refusals():
             match kind:
                 case KeyFile.CERTIFICATE:
@@ -282,7 +270,7 @@ def _digests(registered: VerificationKeys) -> frozenset[bytes]:
 
 @cached(1024 * 1024)
 def _set_digests(key_set: str) -> frozenset[bytes]:
-    """Return the digests of certificates and keys in a set; what cannot be read is left out."""
+    """Return the digests of certificates and keys in a set; unreadable entries are skipped."""
     return frozenset(digest for jwk in keys_of(key_set) for digest in _of_key(jwk))
 
 

@@ -1,16 +1,10 @@
-"""Signatures of others: assertions, request objects and DPoP proofs.
+"""Signatures of clients: assertions and request objects by registered keys, and DPoP proofs.
 
-Verifying JWTs that clients have signed, with the keys that are registered for them.
-
-The header's `alg` must fit the registered key: a public key never serves as an HMAC secret. `kid`
-chooses among the client's own keys; `jku`, `jwk`, `x5u` and `x5c` are not read, `crit` is refused.
-Spec: RFC 7515 §5.2, RFC 8725 §3.1, §3.10; attacks C13, C14
-
-Verifying DPoP proofs with the public key in their header.
-
-The key is given by value alone: a proof that names it by `jku`, `x5u` or `x5c` is refused, and none
-of them is read. A client sends the same header with each of its proofs, so its key is parsed once.
-Spec: RFC 9449 §4.2, §4.3; RFC 7638; RFC 8725 §3.1, §3.10. Keycloak: 2.5
+The header's `alg` must fit the key: a public key never serves as an HMAC secret. `kid` chooses
+among the client's own keys; `jku`, `x5u` and `x5c` are not read, nor `jwk` except in a DPoP proof;
+`crit` is refused. A client repeats the header of its proofs, so its key is parsed once.
+Spec: RFC 7515 §5.2, RFC 7638, RFC 8725 §3.1, §3.10, RFC 9449 §4.2, §4.3; attacks C13, C14.
+Keycloak: 2.5 proofs of possession
 """
 
 import hmac
@@ -59,7 +53,7 @@ class RegisteredClientSignatures:
     def __init__(self, documents: RemoteDocuments) -> None:
         self._key_sets = ClientKeySets(documents)
 
-    def read(self, token: str) -> UnverifiedClaims:
+    def read_claims(self, token: str) -> UnverifiedClaims:
         jws = jose.parse(token)
         return UnverifiedClaims(str(jws.header.get("alg")), _assertion_claims(jws), _type(jws))
 
@@ -144,7 +138,7 @@ def _keys(
 
 
 def _set_keys(key_set: str, jws: jose.CompactJws, algorithm: str) -> Iterator[PublicKey]:
-    """Yield the keys of a set that may have signed; one that cannot be read is left out."""
+    """Yield the keys of a set that may have signed; unreadable keys are skipped."""
     chosen = [jwk for jwk in keys_of(key_set) if _may_be(jwk, jws.header.get("kid"), algorithm)]
     for jwk in chosen[:_MOST_TRIED]:
         try:
@@ -190,7 +184,7 @@ _PARSED: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class _ProofKey:
-    """What the header of a proof says."""
+    """Algorithm and key in the header of a proof."""
 
     algorithm: str
     key: PublicKey

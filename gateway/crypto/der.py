@@ -1,12 +1,6 @@
-"""DER values and PEM blocks.
+"""A strict reader of DER without recursion, linear in its length; unwrapping of PEM and base64.
 
-A strict reader of DER documents without recursion, linear in their length.
-
-The caller says which type it expects next. Spec: X.690 §8, §10
-
-Unwrapping of keys and certificates: PEM blocks, or DER in base64.
-
-Spec: RFC 7468 §2, §3; RFC 4648 §4
+The caller says which type it expects next. Spec: X.690 §8, §10; RFC 7468 §2, §3; RFC 4648 §4
 """
 
 import base64

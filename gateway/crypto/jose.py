@@ -1,14 +1,9 @@
-"""Compact JWS and the headers of JWS and JWE.
+"""Compact JWS and the headers of JWS and JWE: strict parsing before any verification.
 
-The parts of a compact JWS or JWE: canonical base64url, and a header without repeated names.
-
-Everything else raises InvalidToken and nothing else. Spec: RFC 7515 §4, RFC 7516 §4; RFC 8725 §2.4
-
-Compact JWS: strict parsing before any verification, and the encoded headers of a key.
-
-Three canonical base64url parts, at most 16 kB, a header that is one JSON object in UTF-8 without a
-repeated name. Everything else raises InvalidToken and nothing else.
-Spec: RFC 7515 §4, §5.2, §7.1; RFC 8725 §2.4. Keycloak: header {"alg","typ","kid"}, in this order
+Canonical base64url parts, at most 16 kB, a header that is one JSON object in UTF-8 without a
+repeated name. Everything else raises InvalidToken and nothing else. The encoded headers of a key
+are computed once. Spec: RFC 7515 §4, §5.2, §7.1, RFC 7516 §4; RFC 8725 §2.4.
+Keycloak: header {"alg","typ","kid"}, in this order
 """
 
 import json

@@ -1,7 +1,7 @@
 """Codes of one-time passwords, as Keycloak stores them: two JSON strings, the key in clear text.
 
-The key of the HMAC is the stored text itself, or what it stands for where the credential says that
-it is Base32. Spec: RFC 4226 §5.3, RFC 6238 §4. Keycloak: OTPCredentialModel; 6
+The key of the HMAC is the stored text itself, or its decoded bytes if the credential marks it as
+Base32. Spec: RFC 4226 §5.3, RFC 6238 §4. Keycloak: OTPCredentialModel; 6 (one-time passwords)
 """
 
 import base64
@@ -61,7 +61,7 @@ class PyOtp:
         now: datetime,
         reusable: bool,
     ) -> CodeMatch | None:
-        stored = _read(credential_data, secret_data)
+        stored = _parse_stored(credential_data, secret_data)
         given = code.reveal().encode("utf-8", "surrogatepass")
         may_repeat = reusable and stored.type is OtpType.TOTP
         first = 0 if may_repeat else _first(stored, look_ahead_window, now)
@@ -95,14 +95,14 @@ def _first(stored: _Stored, window: int, now: datetime) -> int:
 
 
 def _advanced(stored: _Stored, step: int) -> str:
-    """Return the data of the credential whose codes begin after the step.
+    """Return the credential data that accepts codes after the step only.
 
     The counter of a code of the time is the step after it; Keycloak does not read it there.
     """
     return json.dumps(stored.data | {"counter": step + 1}, separators=(",", ":"))
 
 
-def _read(credential_data: str, secret_data: str) -> _Stored:
+def _parse_stored(credential_data: str, secret_data: str) -> _Stored:
     try:
         made = json.loads(credential_data)
         stored = _Stored(

@@ -1,21 +1,14 @@
-"""Password hashing: the schemes, stored hashes, and the hasher over them.
+"""Password hashes in Keycloak's two JSON strings: schemes, parsing, and hashing off the event loop.
 
-A password credential in Keycloak's two JSON strings, written with the same bytes.
-
-Imported credentials are read here too: the cost is checked before every computation.
-Keycloak: PasswordCredentialModel, `credentialData` and `secretData`
-
-How each scheme of password hashes is computed; names and costs stand in `HASH_SCHEMES`.
-
+Names and costs are in `HASH_SCHEMES`. The cost of a stored hash is checked before it is computed.
 PBKDF2 runs in cryptography, which takes half the time of hashlib for the same hash; Argon2 runs
-in passlib. Both release the interpreter while they work. Spec: RFC 8018 §5.2, RFC 9106
-
-Hashing and checking passwords, off the event loop.
+in passlib. Both release the interpreter while they work.
 
 A new hash is computed from the normal form C of the text. Keycloak hashes the text as typed, so a
 check tries the text as given first and its form C second: imported hashes verify unchanged, and a
 password set on one system verifies when another composes its accents differently.
-Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers
+Spec: RFC 8018 §5.2, RFC 8265 §4 (normalisation), RFC 9106, NIST SP 800-63B §3.1.1.
+Keycloak: PasswordCredentialModel, `credentialData` and `secretData`; password hashing providers
 """
 
 import base64
@@ -214,10 +207,8 @@ def _standard_text(stored: StoredPassword) -> str:
 
 def _passlib_argon2() -> Any:
     # 60 ms and 3 MB that a process without passwords does not spend. Not from passlib.hash, which
-    # finds its names when they are asked for: two threads that import it at once can miss them.
-    from passlib.handlers.argon2 import (  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
-        argon2,
-    )
+    # resolves its names on access: two threads that import it at once can miss them.
+    from passlib.handlers.argon2 import argon2  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
 
     return argon2
 
@@ -226,7 +217,7 @@ ALGORITHMS: Final[Mapping[str, PasswordAlgorithm]] = {
     scheme.name: Argon2(scheme) if scheme.digest is None else Pbkdf2(scheme)
     for scheme in HASH_SCHEMES
 }
-"""Name of a scheme -> what computes it."""
+"""Name of a scheme -> its implementation."""
 
 
 _NICENESS = 10
@@ -240,8 +231,8 @@ def hash_password(
 ) -> tuple[str, str]:
     """Return `(credential_data, secret_data)`; blocks for the time that hashing takes.
 
-    Raises ValueError for an unknown algorithm, InvalidInput for what is no password, and for
-    more iterations than may be computed.
+    Raises ValueError for an unknown algorithm, InvalidInput for an invalid password or too many
+    iterations.
     """
     scheme = _scheme(algorithm)
     cost, most = iterations or scheme.iterations, scheme.most_iterations
@@ -281,7 +272,7 @@ def needs_rehash(
 ) -> bool:
     """Tell whether the stored hash was made otherwise than a new one would be.
 
-    A realm whose rule asks for more than may be computed gets no new hashes.
+    A realm that requires more iterations than allowed gets no new hashes.
     """
     scheme = _scheme(algorithm)
     if (iterations or 0) > scheme.most_iterations:
@@ -303,29 +294,38 @@ def check_password(
 ) -> bool:
     """Verify, and where that fails do the rest of the work of a failure; blocks for it.
 
-    That work is the same whatever is stored: of each kind of hash among `costs`, which are those in
-    use in the realm, and of new hashes the largest number of iterations. Nothing stored is a
-    failure, and so is a stored hash that must not be or cannot be computed: it is logged. A hash
-    beyond all `costs` takes longer.
+    That work is the same whatever is stored: two hashes of each kind among `costs`, which are those
+    in use in the realm, and of new hashes, with the largest number of iterations and one more. The
+    number of hashes tells as much as their iterations. Nothing stored is a failure, and so is a
+    stored hash that must not be or cannot be computed: it is logged. A hash beyond all `costs`
+    takes longer.
     """
-    spent = None
+    spent: dict[HashKind, int] = {}
     if stored is not None:
         try:
             if verify_password(password, *stored):
                 return True
-            spent = read_stored_password(*stored)
+            computed = read_stored_password(*stored)
         except SecretUnreadable as error:
             structlog.get_logger().warning("stored password is unusable", reason=str(error))
-    rest = _work_of_failure(algorithm, iterations, costs)
-    if spent is not None:
-        kind = hash_kind(spent.algorithm, spent.parameters)
-        rest[kind] = rest.get(kind, 0) - spent.iterations
-    for (name, parameters), rounds in rest.items():
-        if rounds > 0:
-            value = bytes(HASH_SCHEME_OF[name].key_bytes)
-            left = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
-            verify_password(password, left.credential_data(), left.secret_data())
+        else:
+            kind = hash_kind(computed.algorithm, computed.parameters)
+            spent[kind] = computed.iterations
+    for kind, rounds in _work_of_failure(algorithm, iterations, costs).items():
+        if kind not in spent:
+            spent[kind] = _compute_hash(password, kind, rounds)
+        _compute_hash(password, kind, max(rounds - spent[kind], 0) + 1)
     return False
+
+
+def _compute_hash(password: Secret, kind: HashKind, rounds: int) -> int:
+    """Do what comparing with a stored hash does; return its iterations."""
+    name, parameters = kind
+    value = bytes(HASH_SCHEME_OF[name].key_bytes)
+    made = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
+    stored = made.credential_data(), made.secret_data()
+    verify_password(password, *stored)
+    return read_stored_password(*stored).iterations
 
 
 def _work_of_failure(
@@ -389,7 +389,7 @@ class PooledPasswordHasher:
 
 
 def _step_back() -> None:
-    """Let this thread wait where the others need its core: who has a token goes first."""
+    """Lower the priority of this thread: token requests run first."""
     if sys.platform == "linux":  # elsewhere niceness is the whole process's
         thread = threading.get_native_id()
         niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS

@@ -68,7 +68,7 @@ _FRIENDLY_NAME: Final = bytes.fromhex("2a864886f70d010914")
 _VERSION: Final = 3
 _INTEGER_BITS: Final = 32
 _ENCRYPTION, _VECTOR, _MAC = 1, 2, 3
-"""What a key is derived for (RFC 7292 §B.3)."""
+"""Purposes of derived keys (RFC 7292 §B.3)."""
 _LONG_BLOCK: Final = frozenset({"sha384", "sha512"})
 
 

@@ -1,20 +1,11 @@
-"""Private and secret keys as realms store them, and as JWK.
+"""Private and secret keys of realms: generating, storing and loading them, and their public JWK.
 
-Private keys: which kind each algorithm takes; generating, writing and reading them.
-
-A key of another kind than its algorithm takes is refused when it is read, not when it signs.
-The library's own check of an imported RSA key holds the interpreter lock for a time that grows with
-the fourth power of the key's length. So its numbers are bounded first and checked in short steps.
-Spec: RFC 7518 §3.1, §3.3, §3.4; RFC 8037 §3.1; RFC 8017 §3.2, §A.1.2; FIPS 186-5 §B.3.1
-
-A realm's symmetric keys: HMAC keys sign refresh tokens, and tokens where HS256 to HS512 is set.
-
-The algorithm is that of the key record. Keycloak: the OCT keys of a realm, kid a UUID.
-Spec: RFC 7518 §3.2
-
-How a public key is published: the members and their order as Keycloak writes them.
-
-Spec: RFC 7517 §4, RFC 7518 §6.2, §6.3, RFC 8037 §2. Keycloak: kid, kty, alg, use, x5c, x5t,
+A key that does not fit its algorithm is refused when it is loaded, not when it signs. The library's
+own check of an imported RSA key holds the interpreter lock for a time that grows with the fourth
+power of the key's length. So its numbers are bounded first and checked in short steps. HMAC keys
+sign refresh tokens, and tokens where HS256 to HS512 is set. JWK members have Keycloak's order.
+Spec: RFC 7517 §4; RFC 7518 §3.1 to §3.4, §6.2, §6.3; RFC 8037 §2, §3.1; RFC 8017 §3.2, §A.1.2;
+FIPS 186-5 §B.3.1. Keycloak: the OCT keys of a realm, kid a UUID; kid, kty, alg, use, x5c, x5t,
 x5t#S256, then the key itself; x5c in plain base64, all else base64url.
 """
 
@@ -82,8 +73,7 @@ def generate_rsa_key(bits: int = RSA_BITS) -> rsa.RSAPrivateKey:
 
 
 def generate_private_key(
-    algorithm: KeyAlgorithm,
-    rsa_key: Callable[[], rsa.RSAPrivateKey] = generate_rsa_key,
+    algorithm: KeyAlgorithm, rsa_key: Callable[[], rsa.RSAPrivateKey] = generate_rsa_key
 ) -> PrivateKey:
     """Generate a key for `algorithm`, which is not a symmetric one."""
     if algorithm is SignatureAlgorithm.EDDSA:
@@ -93,7 +83,7 @@ def generate_private_key(
 
 
 def write_private_key(key: PrivateKey) -> Secret:
-    """Return the key as PKCS#8 PEM, not encrypted: sealing it is the store's business."""
+    """Return the key as PKCS#8 PEM, not encrypted: the store encrypts it."""
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return Secret(pem.decode("ascii"))
 
@@ -102,8 +92,8 @@ def load_private_key(record: RealmKey) -> PrivateKey:
     """Read the key of `record`; raises SecretUnreadable when it does not fit its algorithm."""
     pem = record.private_key.reveal().encode("utf-8", "surrogatepass")
     try:
-        # Checking an RSA key takes 37 ms, at every start for every realm. The key is our own:
-        # what the store hands over was authenticated when it was unsealed.
+        # Checking an RSA key takes 37 ms, at every start for every realm. The key is our own: the
+        # store authenticates keys when it decrypts them.
         key = load_own_private_key(pem)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise SecretUnreadable(f"the private key of {record.kid} is not PKCS#8 PEM") from error
@@ -113,7 +103,7 @@ def load_private_key(record: RealmKey) -> PrivateKey:
 
 
 def load_own_private_key(pem: bytes) -> object:
-    """Parse PEM that this program wrote; never what a caller has sent. Raises ValueError."""
+    """Parse PEM that this program wrote; never input of a caller. Raises ValueError."""
     return load_pem_private_key(pem, password=None, unsafe_skip_rsa_key_validation=True)
 
 
@@ -283,7 +273,7 @@ def key_information(public_key: PublicKey) -> str:
 
 
 def rsa_information(public_key: PublicKey) -> str | None:
-    """Return what Keycloak's realm information shows of an RSA key, and of no other kind."""
+    """Return an RSA key as Keycloak's realm information shows it; other kinds are not shown."""
     return key_information(public_key) if isinstance(public_key, rsa.RSAPublicKey) else None
 
 

@@ -1,12 +1,8 @@
-"""Parsing public keys; the only module that lets the library do it, after checking their sizes.
+"""The only module that lets the library parse public keys, certificates and revocation lists.
 
+Sizes and the public key are checked on the encoding first: the library reads a certificate lazily.
 Elliptic curves are named, never given by their parameters; DSA and Diffie-Hellman keys are refused.
-Spec: RFC 5280 §4.1.2.7, RFC 3279 §2.3.1, RFC 5480 §2.1.1, RFC 8410 §3, RFC 7517, RFC 7518 §6
-
-Parsing certificates and revocation lists: the only module that lets the library do it.
-
-The size and the public key are checked on the encoding first. The library reads a certificate
-lazily: what is parsed later, such as the key, was checked here. Spec: RFC 5280 §4.1, §5.1
+Spec: RFC 5280 §4.1, §5.1, RFC 3279 §2.3.1, RFC 5480 §2.1.1, RFC 8410 §3, RFC 7517, RFC 7518 §6
 """
 
 from collections.abc import Mapping
@@ -192,9 +188,10 @@ def load_revocation_list(encoded: bytes) -> x509.CertificateRevocationList:
 
 
 def signed_fields(der: bytes) -> tuple[tuple[Element, ...], bytes]:
-    """Return what is signed before the key, and the encoded SubjectPublicKeyInfo.
+    """Return the signed fields before the key, and the encoded SubjectPublicKeyInfo.
 
-    That is: serial number, signature algorithm, issuer, validity and subject. Raises ValueError.
+    These fields are serial number, signature algorithm, issuer, validity and subject. Raises
+    ValueError.
     """
     signed = DerReader(der).enter(SEQUENCE).enter(SEQUENCE)
     if signed.tag == EXPLICIT_0:

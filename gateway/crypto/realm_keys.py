@@ -1,25 +1,15 @@
-"""The keys of a realm: parsed once and kept, they sign and open what is encrypted for it.
-
-Signing and verifying a realm's JWTs with keys parsed once.
+"""The keys of a realm, generated or imported, parsed once: signing, verifying and decrypting.
 
 The algorithm belongs to the key: `alg` of a token must equal it. `kid` chooses among the realm's
 own keys; `jku`, `jwk`, `x5u` and `x5c` are not read, `crit` is refused because no extension is
 understood. PyJWT's algorithms do the cryptography; the parts are joined here, since PyJWT encodes
-the header for each token, in another order than Keycloak's {"alg","typ","kid"}.
-Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11
+the header for each token, in another order than Keycloak's {"alg","typ","kid"}. A JWE without
+`kid` is decrypted with the active key for `alg`; a passive key still decrypts.
 
-Keys of a realm, generated or imported, with the certificates that Keycloak publishes.
-
-An imported key is checked in full once: what is read from the store is trusted. One that is too
-short is refused, and one so long that signing with it would stop a worker.
-Keycloak: CN is the realm's name, ten years, kid from the public key; the key provider `rsa`, whose
-refusals have these texts and which takes any length. Spec: RFC 5280 §4.1
-
-A realm's keys for encryption: published for senders, and used to open what they encrypted.
-
-The algorithm belongs to the key: `alg` of a JWE must equal it. `kid` chooses among the realm's own
-keys; without one the active key for `alg` is used. A passive key still opens what was encrypted
-for it. Spec: RFC 7516 §5.2, RFC 8725 §3.1, §3.2
+An imported key is checked in full once: stored keys are trusted. A key that is too short is
+refused, and a key so long that signing would block a worker. Keycloak: CN is the realm's name, ten
+years, kid from the public key; the key provider `rsa`, whose refusals have these texts and which
+takes any length. Spec: RFC 5280 §4.1, RFC 7515 §5, RFC 7516 §5.2, RFC 8725 §3.1, §3.2, §3.10, §3.11
 """
 
 import base64
@@ -132,11 +122,11 @@ class RealmDecryption:
         )
 
     def published(self, now: datetime) -> tuple[EncryptionKeyPair, ...]:
-        """Return the keys that senders may encrypt for, and those that still decrypt."""
+        """Return the keys for encryption, and the keys that only decrypt."""
         return tuple(key for key in self._keys if verifies(key.record, now))
 
     def algorithms(self, now: datetime) -> tuple[KeyManagement, ...]:
-        """Return what senders may use, in the order of the algorithms."""
+        """Return the algorithms that senders may use, in their order."""
         found = {key.algorithm for key in self.published(now)}
         return tuple(algorithm for algorithm in KeyManagement if algorithm in found)
 
@@ -215,7 +205,7 @@ class PyJwtKeyRing:
         }
         self._decryption = RealmDecryption(usable)
         self._signers: dict[SigningAlgorithm, tuple[datetime, datetime, RealmKey]] = {}
-        """What signs with each algorithm, and from when until before when it does."""
+        """The signing key of each algorithm, with the period in which it signs."""
         self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
             **self._secret_keys,
             **self._keys,
@@ -322,7 +312,7 @@ def _weigh(token: str, proven: _Proven) -> int:
 
 
 _PROVEN: Final[SizedCache[str, _Proven]] = SizedCache(2 * 1024 * 1024, _weigh)
-"""Tokens that clients present again and again; what else makes a token valid is always checked."""
+"""Tokens that clients present again and again; all other checks of a token always run."""
 
 
 def _remembered(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
@@ -480,7 +470,7 @@ def _read_rsa_key(given: Secret) -> rsa.RSAPrivateKey:
     except LimitExceeded as error:
         raise UnusableSetting(str(error)) from None
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        # The cause may quote what was sent.
+        # The cause may quote the input.
         raise UnusableSetting("Failed to decode private key") from None
 
 

@@ -1,6 +1,4 @@
-"""Encryption of what the database keeps secret.
-
-Secrets in the database: sealed with AES-256-GCM under the operator's key.
+"""Encryption of secrets in the database: AES-256-GCM under the operator's key.
 
 A sealed value is `v1.<key id>.<base64url(nonce, ciphertext, tag)>`. The context is authenticated
 with it, so a value moved to another row or column does not open. The key id (first 8 hex digits of
@@ -8,10 +6,8 @@ SHA-256 of the key) distinguishes a missing key from an altered value. To change
 new one first and keep the old: the first seals, all of them open.
 Spec: NIST SP 800-38D §8.2.2 (random 96-bit nonces, under 2^32 values for each key)
 
-The encryption key: a private file, created at the first start, or a given text.
-
-The text holds one base64 key of 32 bytes per line, the newest first. The file must be readable
-by its owner alone: a key that others can read protects nothing.
+The key is given as text, or in a private file that is created at the first start: one base64 key of
+32 bytes per line, the newest first. The file must be readable by its owner alone.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What an attack is, and what it works with.
+"""Attacks and their tools.
 
 Attacks the running proxy under a URL by all attacks.
 """
@@ -111,11 +111,6 @@ def _try_bad_certificates(target: AttackTarget) -> Iterator[Finding]:
             )
 
 
-BAD_CERTIFICATES = Attack(
-    "bad-certificates", "Only the good certificate is accepted.", _try_bad_certificates
-)
-
-
 _UNREADABLE: Final = "realmgate-doctor"
 _NOT_FOUND: Final = 404
 _DIRECT_ACCESS_REMEDY: Final = (
@@ -167,9 +162,6 @@ def _ports(target: AttackTarget) -> set[str]:
     return {host.replace("0.0.0.0:", "127.0.0.1:").replace("[::]:", "[::1]:") for host in tcp}
 
 
-DIRECT_ACCESS = Attack("direct-access", "The gateway trusts only its proxy.", _try_direct_access)
-
-
 _HEADERS: Final = (
     *("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port"),
     *("X-Realmgate-Proxy-Secret", "X-Original-Request", "X-Request-Id"),
@@ -211,13 +203,6 @@ def _spellings_of_forged_headers(name: str) -> Iterator[tuple[str, Headers]]:
         yield spelled, ((spelled, _UNREADABLE),)
     yield name.upper(), ((name.upper(), _UNREADABLE),)
     yield f"{name} twice", ((name, _UNREADABLE), (name, _UNREADABLE))
-
-
-FORGED_HEADERS = Attack(
-    "forged-headers",
-    "No header of the proxy can be set by a caller, in no spelling.",
-    _try_forged_headers,
-)
 
 
 _NEUTRAL: Final = "X-Doctor-Visible"
@@ -262,7 +247,7 @@ def _try_forged_identity(target: AttackTarget) -> Iterator[Finding]:
 def _arriving(
     target: AttackTarget, path: str, location: Location | None, names: Sequence[str], marker: str
 ) -> Iterator[Finding]:
-    """Send the names together, and one by one where that is refused or one of them arrives."""
+    """Send the names together, then one by one if the request is refused or a name arrives."""
     headers = (*target.authorization, *((name, f"{marker}-{name}") for name in names))
     answer = target.edge.ask(path, headers=headers, certificate=target.certificate)
     if answer.allowed and marker.encode() not in answer.content:
@@ -275,13 +260,8 @@ def _arriving(
         yield Finding(problem, _FORGED_IDENTITY_REMEDY, target.place(location))
 
 
-FORGED_IDENTITY = Attack(
-    "forged-identity", "No identity header of a caller reaches a service.", _try_forged_identity
-)
-
-
 _METHODS: Final = ("GET", "HEAD", "OPTIONS")
-"""Methods that change nothing, should one of them pass."""
+"""Methods that change nothing if a request passes."""
 _SAMPLE: Final = "realmgate-doctor"
 _PATHS_REMEDY: Final = (
     "include realmgate/guard.conf in every location with content, merge_slashes on"
@@ -364,9 +344,6 @@ def _spellings_of_paths(path: str) -> Iterator[tuple[str, str]]:
         yield "GET", spelling
 
 
-PATHS = Attack("paths", "No path passes that the rules refuse, in no spelling.", _try_paths)
-
-
 def _try_resumed_session(target: AttackTarget) -> Iterator[Finding]:
     """A TLS session of a certificate, resumed: it would outlive a revocation. attacks: A9, A13."""
     if target.certificate is None or target.edge.scheme == "http":
@@ -379,9 +356,6 @@ def _try_resumed_session(target: AttackTarget) -> Iterator[Finding]:
             f"{target.edge.url} resumes TLS sessions with client certificates",
             "ssl_session_cache off; ssl_session_tickets off; (include realmgate/tls.conf)",
         )
-
-
-RESUMED_SESSION = Attack("resumed-session", "TLS sessions are not resumed.", _try_resumed_session)
 
 
 _BINDING_REMEDY: Final = (
@@ -405,11 +379,6 @@ def _try_stolen_token(target: AttackTarget) -> Iterator[Finding]:
             return
 
 
-STOLEN_TOKEN = Attack(
-    "stolen-token", "The bound token passes with its certificate alone.", _try_stolen_token
-)
-
-
 _UNKNOWN: Final = ("realmgate-doctor.invalid", "127.0.0.1", "localhost:1")
 _UNKNOWN_HOST_REMEDY: Final = "a server with default_server and return 421 on the same port"
 
@@ -431,25 +400,26 @@ def _try_unknown_host(target: AttackTarget) -> Iterator[Finding]:
                 )
 
 
-UNKNOWN_HOST = Attack(
-    "unknown-host", "No protected path is answered under another name.", _try_unknown_host
-)
-
-
-ATTACKS: Final[tuple[Attack, ...]] = (
-    DIRECT_ACCESS,
-    FORGED_HEADERS,
-    FORGED_IDENTITY,
-    PATHS,
-    UNKNOWN_HOST,
-    BAD_CERTIFICATES,
-    RESUMED_SESSION,
-    STOLEN_TOKEN,
+ATTACKS: Final = (
+    Attack("direct-access", "The gateway trusts only its proxy.", _try_direct_access),
+    Attack(
+        "forged-headers",
+        "No header of the proxy can be set by a caller, in no spelling.",
+        _try_forged_headers,
+    ),
+    Attack(
+        "forged-identity", "No identity header of a caller reaches a service.", _try_forged_identity
+    ),
+    Attack("paths", "No path passes that the rules refuse, in no spelling.", _try_paths),
+    Attack("unknown-host", "No protected path is answered under another name.", _try_unknown_host),
+    Attack("bad-certificates", "Only the good certificate is accepted.", _try_bad_certificates),
+    Attack("resumed-session", "TLS sessions are not resumed.", _try_resumed_session),
+    Attack("stolen-token", "The bound token passes with its certificate alone.", _try_stolen_token),
 )
 
 
 def examine_edge(target: AttackTarget) -> Iterator[Examination]:
-    """Yield what each attack achieved."""
+    """Yield the result of each attack."""
     url = target.edge.url
     try:
         target.edge.ask()

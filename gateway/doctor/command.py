@@ -28,7 +28,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @dataclass(frozen=True, slots=True)
 class _Attacked:
-    """What to attack, and with which credentials."""
+    """The targets and the credentials."""
 
     urls: tuple[str, ...]
     address: str | None
@@ -50,9 +50,7 @@ def _attack_options(command: Callable[..., None]) -> Callable[..., None]:
                 help="Attack the running proxy there. Repeatable.",
             ),
             click.option(
-                "--address",
-                metavar="HOST",
-                help="Connect there instead of to the host of the URL.",
+                "--address", metavar="HOST", help="Connect there instead of to the host of the URL."
             ),
             click.option(
                 "--ca",
@@ -169,7 +167,7 @@ def _read_nginx(settings: "Settings", configuration: Path | None) -> "Proxy | Ex
 
 
 def _targets(settings: "Settings", attacks: _Attacked) -> "list[AttackTarget]":
-    """Return what to attack; raises click.BadParameter for files that cannot be used."""
+    """Return the targets; raises click.BadParameter for files that cannot be used."""
     from urllib.parse import urlsplit
 
     from gateway.doctor.attacks import AttackTarget as Target

@@ -72,9 +72,7 @@ def impostor_of(certificate: CertificateWithKey | None, now: datetime) -> Certif
         authority, subject, key.public_key(), validity, purpose=CertificatePurpose.CLIENT
     )
     encoded = made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     return CertificateWithKey("of another authority", encoded)
 
@@ -134,7 +132,6 @@ class AttackedEdge:
 
     @property
     def port(self) -> int:
-        """Return the port."""
         return urlsplit(self.url).port or _PORTS[self.scheme]
 
     @property
@@ -204,12 +201,7 @@ class AttackedEdge:
         return context
 
     def _exchange(
-        self,
-        connection: socket.socket,
-        method: str,
-        path: str,
-        headers: Headers,
-        host: str | None,
+        self, connection: socket.socket, method: str, path: str, headers: Headers, host: str | None
     ) -> Answer:
         client = http.client.HTTPConnection(self.host)
         client.sock = connection

@@ -32,7 +32,7 @@ class Finding:
 
 
 class ExaminationOutcome(StrEnum):
-    """How an examination ended; one that was not done proves nothing."""
+    """How an examination ended; a skipped one proves nothing."""
 
     OK = "ok"
     WARNING = "warning"

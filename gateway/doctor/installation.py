@@ -89,7 +89,7 @@ _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 _MOST_PAIRS: Final = 20
 """Pairs of users that a finding names."""
 _TIME_TO_ANSWER = timedelta(seconds=3)
-"""For a program that is asked for its version."""
+"""Timeout of a program that prints its version."""
 Check = Callable[["Settings"], str]
 """Checks one part: returns a sentence that it works, or raises ProblemFound."""
 
@@ -295,14 +295,14 @@ def current_sites(settings: "Settings") -> "SiteTable | None":
     if not has_database(settings):
         return None
 
-    async def read() -> "SiteTable":
+    async def read_sites() -> "SiteTable":
         async with open_services(settings) as services:
             if services.rules_file is not None:
                 services.rules_file.load()
             return await services.sites.table()
 
     try:
-        return asyncio.run(read())
+        return asyncio.run(read_sites())
     except (RealmgateError, OSError):
         return None
 
@@ -327,8 +327,9 @@ def _contested_names(table: "SiteTable", settings: "Settings") -> "Iterator[str]
     if table.contested:
         claims = "; ".join(reason for _, reason in sorted(table.contested.items()))
         yield (
-            f"Hosts of several owners: {claims}. The rules file keeps its hosts, and requests for"
-            " the others are refused: remove each from the sites of all owners but one."
+            f"Hosts of several owners: {claims}. The rules file and the gateway keep their hosts,"
+            " and requests for the others are refused: remove each from the sites of all owners but"
+            " one, and change the cookie domain of a site that shares it with the rules file."
         )
     of_gateway = ReservedNames.of((), public_urls(settings)).hosts
     file = rules_file(settings)
@@ -387,7 +388,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
 
 
 def examine_installation(settings: "Settings") -> Iterator[Examination]:
-    """Yield what each check found."""
+    """Yield the findings of each check."""
     for name, check in CHECKS:
         try:
             yield Examination(name, ExaminationOutcome.OK, check(settings))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gateway.doctor.findings import Finding
-from gateway.doctor.nginx_scopes import Location, NginxCheck, Proxy, Scope, Server, where_lost
+from gateway.doctor.nginx_scopes import Location, Proxy, Scope, Server, where_lost
 from gateway.http.certificate_lookup import NginxLookup
 
 _CERTIFICATE_HEADER_REMEDY: Final = (
@@ -13,7 +13,7 @@ _CERTIFICATE_HEADER_REMEDY: Final = (
 )
 
 
-def _find_certificate_header(proxy: Proxy) -> Iterator[Finding]:
+def find_certificate_header(proxy: Proxy) -> Iterator[Finding]:
     """The certificate header: nginx must set it wherever it passes requests to the gateway.
 
     A header that nginx does not set is passed on as the caller sent it. attacks: A2
@@ -51,18 +51,7 @@ def _other_header(scope: Scope) -> str | None:
     return next(names, None)
 
 
-CERTIFICATE_HEADER = NginxCheck(
-    "certificate-header",
-    (
-        "https://github.com/keycloak/keycloak/issues/17059",
-        "https://github.com/LemmyNet/lemmy-ansible/issues/155",
-        "https://github.com/kubernetes/ingress-nginx/issues/954",
-    ),
-    _find_certificate_header,
-)
-
-
-def _find_certificate_variable(proxy: Proxy) -> Iterator[Finding]:
+def find_certificate_variable(proxy: Proxy) -> Iterator[Finding]:
     """The certificate must be sent as `$ssl_client_escaped_cert`.
 
     `$ssl_client_cert` and `$ssl_client_raw_cert` have line ends, which the gateway refuses or
@@ -80,13 +69,6 @@ def _find_certificate_variable(proxy: Proxy) -> Iterator[Finding]:
             yield Finding(problem, remedy, header.place)
 
 
-CERTIFICATE_VARIABLE = NginxCheck(
-    "certificate-variable",
-    ("https://github.com/18F/identity-pki/pull/11",),
-    _find_certificate_variable,
-)
-
-
 _PUBLIC: Final = re.compile(
     r"/etc/ssl/(certs/ca-certificates\.crt|cert\.pem|ca-bundle\.pem)"
     r"|/etc/pki/(tls/certs|ca-trust/extracted/pem)/.*\.(crt|pem)"
@@ -94,7 +76,7 @@ _PUBLIC: Final = re.compile(
 )
 
 
-def _find_client_authorities(proxy: Proxy) -> Iterator[Finding]:
+def find_client_authorities(proxy: Proxy) -> Iterator[Finding]:
     """The authorities of client certificates must be your own, never those of public web sites."""
     for server in proxy.configuration.servers:
         if not server.asks_for_certificates:
@@ -110,14 +92,7 @@ def _find_client_authorities(proxy: Proxy) -> Iterator[Finding]:
                     )
 
 
-CLIENT_AUTHORITIES = NginxCheck(
-    "client-authorities",
-    ("https://github.com/scitran/scitran/issues/10",),
-    _find_client_authorities,
-)
-
-
-def _find_early_data(proxy: Proxy) -> Iterator[Finding]:
+def find_early_data(proxy: Proxy) -> Iterator[Finding]:
     """An attacker can send recorded TLS early data again. Source: RFC 8470 §3."""
     for server in proxy.sensitive:
         if server.scope.value("ssl_early_data", "off") == "on":
@@ -129,14 +104,7 @@ def _find_early_data(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-EARLY_DATA = NginxCheck(
-    "early-data",
-    ("https://github.com/reef-technologies/cookiecutter-rt-django/pull/106",),
-    _find_early_data,
-)
-
-
-def _find_gateway_certificate(proxy: Proxy) -> Iterator[Finding]:
+def find_gateway_certificate(proxy: Proxy) -> Iterator[Finding]:
     """TLS to the gateway must verify its certificate; nginx does not by default.
 
     Source: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ssl_verify
@@ -154,17 +122,7 @@ def _find_gateway_certificate(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-GATEWAY_CERTIFICATE = NginxCheck(
-    "gateway-certificate",
-    (
-        "https://github.com/kubernetes/ingress-nginx/issues/7083",
-        "https://github.com/vouch/vouch-proxy/pull/428",
-    ),
-    _find_gateway_certificate,
-)
-
-
-def _find_revocation_list(proxy: Proxy) -> Iterator[Finding]:
+def find_revocation_list(proxy: Proxy) -> Iterator[Finding]:
     """Nginx accepts revoked certificates where it has no revocation list. attacks: A9."""
     for server in proxy.configuration.servers:
         if server.scope.value("ssl_verify_client", "off") not in {"on", "optional"}:
@@ -179,17 +137,10 @@ def _find_revocation_list(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-REVOCATION_LIST = NginxCheck(
-    "revocation-list",
-    ("https://github.com/kubernetes/ingress-nginx/issues/7225",),
-    _find_revocation_list,
-)
-
-
 _OFF = {"off", "none"}
 
 
-def _find_session_resumption(proxy: Proxy) -> Iterator[Finding]:
+def find_session_resumption(proxy: Proxy) -> Iterator[Finding]:
     """A resumed TLS session keeps the verdict of its handshake, and so outlives a revocation.
 
     attacks: A9
@@ -210,16 +161,6 @@ def _find_session_resumption(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-SESSION_RESUMPTION = NginxCheck(
-    "session-resumption",
-    (
-        "https://github.com/envoyproxy/envoy/pull/28758",
-        "https://github.com/mozilla/server-side-tls/issues/282",
-    ),
-    _find_session_resumption,
-)
-
-
 _LENIENT = {"optional", "optional_no_ca"}
 _VERDICT = "$ssl_client_verify"
 _VERIFY_MODE_REMEDY = (
@@ -228,7 +169,7 @@ _VERIFY_MODE_REMEDY = (
 )
 
 
-def _find_verify_mode(proxy: Proxy) -> Iterator[Finding]:
+def find_verify_mode(proxy: Proxy) -> Iterator[Finding]:
     """`optional` lets requests without a trusted certificate pass. attacks: A6."""
     for server in proxy.configuration.servers:
         mode = server.scope.value("ssl_verify_client", "off")
@@ -277,21 +218,11 @@ def _checks_verdict(scope: Scope | Server) -> bool:
     )
 
 
-VERIFY_MODE = NginxCheck(
-    "verify-mode",
-    (
-        "https://github.com/enablebanking/open_banking_eidas_broker/issues/67",
-        "https://github.com/kubernetes/ingress-nginx/pull/3391",
-    ),
-    _find_verify_mode,
-)
-
-
 _HEADER = "ssl-client-verify"
 _VARIABLE = "$ssl_client_verify"
 
 
-def _find_verify_result(proxy: Proxy) -> Iterator[Finding]:
+def find_verify_result(proxy: Proxy) -> Iterator[Finding]:
     """The proxy's verdict about the certificate must be the proxy's own. attacks: A4, A6."""
     certificate = proxy.gateway.certificate_header
     for location in proxy.to_gateway:
@@ -307,8 +238,3 @@ def _find_verify_result(proxy: Proxy) -> Iterator[Finding]:
                 f"proxy_set_header {_HEADER} {_VARIABLE};",
                 header.place if header is not None else location.place,
             )
-
-
-VERIFY_RESULT = NginxCheck(
-    "verify-result", ("https://github.com/puppetlabs/puppetserver/pull/349",), _find_verify_result
-)

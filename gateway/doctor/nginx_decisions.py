@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.doctor.findings import Finding
-from gateway.doctor.nginx_scopes import DECISIONS, Location, NginxCheck, Proxy, where_lost
+from gateway.doctor.nginx_scopes import DECISIONS, Location, Proxy, where_lost
 from gateway.doctor.nginx_syntax import Directive
 
 
-def _find_auth_request_off(proxy: Proxy) -> Iterator[Finding]:
+def find_auth_request_off(proxy: Proxy) -> Iterator[Finding]:
     """`auth_request off` takes a location out of the rules."""
     for location in proxy.unprotected:
         lines = location.scope.own("auth_request")
@@ -23,18 +23,13 @@ def _find_auth_request_off(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-AUTH_REQUEST_OFF = NginxCheck(
-    "auth-request-off", ("https://github.com/hjone72/PlexAuth/issues/5",), _find_auth_request_off
-)
-
-
 _ALLOWS: Final = re.compile(r"=(2\d\d)?\Z")
 _DECISION_ANSWER_REMEDY: Final = (
     "proxy_pass http://realmgate/.realmgate/guard/nginx; (include realmgate/guard-server.conf)"
 )
 
 
-def _find_decision_answer(proxy: Proxy) -> Iterator[Finding]:
+def find_decision_answer(proxy: Proxy) -> Iterator[Finding]:
     """Only the gateway may say yes: nginx takes 200 to 299 as that. attacks: B1."""
     for location in proxy.decisions:
         address = proxy.configuration.address(location)
@@ -59,17 +54,7 @@ def _of_errors(location: Location) -> Iterator[Finding]:
             )
 
 
-DECISION_ANSWER = NginxCheck(
-    "decision-answer",
-    (
-        "https://github.com/perusio/nginx-auth-request-module/issues/8",
-        "https://github.com/tarampampam/error-pages/issues/315",
-    ),
-    _find_decision_answer,
-)
-
-
-def _find_decision_body(proxy: Proxy) -> Iterator[Finding]:
+def find_decision_body(proxy: Proxy) -> Iterator[Finding]:
     """A decision request has no body: with a Content-Length the gateway waits for one."""
     for location in proxy.decisions:
         if location.handler is None:
@@ -86,16 +71,11 @@ def _find_decision_body(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-DECISION_BODY = NginxCheck(
-    "decision-body", ("https://github.com/bitly/oauth2_proxy/issues/442",), _find_decision_body
-)
-
-
 LEAST: Final = 16 * 1024
 _BYTES: Final = {"": 1, "k": 1024, "m": 1024 * 1024}
 
 
-def _find_decision_buffer(proxy: Proxy) -> Iterator[Finding]:
+def find_decision_buffer(proxy: Proxy) -> Iterator[Finding]:
     """A decision has its answer in headers: nginx fails where its buffer is too small for them."""
     for location in proxy.decisions:
         if location.handler is None:
@@ -113,16 +93,6 @@ def _find_decision_buffer(proxy: Proxy) -> Iterator[Finding]:
 def _bytes(size: str) -> int:
     match = re.fullmatch(r"(\d+)([km]?)", size.lower())
     return int(match[1]) * _BYTES[match[2]] if match else 0
-
-
-DECISION_BUFFER = NginxCheck(
-    "decision-buffer",
-    (
-        "https://github.com/oauth2-proxy/oauth2-proxy/issues/676",
-        "https://github.com/vouch/vouch-proxy/issues/426",
-    ),
-    _find_decision_buffer,
-)
 
 
 MOST_AGE: Final = timedelta(seconds=5)
@@ -148,7 +118,7 @@ _SECONDS: Final = {
 }
 
 
-def _find_decision_cache(proxy: Proxy) -> Iterator[Finding]:
+def find_decision_cache(proxy: Proxy) -> Iterator[Finding]:
     """A cached decision belongs to one caller and one request, and must become stale soon."""
     for location in proxy.decisions:
         caches = location.scope.in_force("proxy_cache")
@@ -186,18 +156,8 @@ def _age(line: Directive) -> timedelta:
     return timedelta(seconds=min(seconds, 1e9))
 
 
-DECISION_CACHE = NginxCheck(
-    "decision-cache",
-    (
-        "https://github.com/nginxinc/nginx-ldap-auth/issues/103",
-        "https://github.com/percona/pmm/pull/5670",
-    ),
-    _find_decision_cache,
-)
-
-
-def _find_decision_internal(proxy: Proxy) -> Iterator[Finding]:
-    """Callers must not reach the decision endpoint: its answers tell what would be allowed."""
+def find_decision_internal(proxy: Proxy) -> Iterator[Finding]:
+    """Callers must not reach the decision endpoint: its responses reveal the rules."""
     for location in proxy.decisions:
         if not location.is_internal:
             yield Finding(
@@ -205,13 +165,6 @@ def _find_decision_internal(proxy: Proxy) -> Iterator[Finding]:
                 "internal; (include realmgate/guard-server.conf)",
                 location.place,
             )
-
-
-DECISION_INTERNAL = NginxCheck(
-    "decision-internal",
-    ("https://github.com/suitenumerique/docs/pull/2293",),
-    _find_decision_internal,
-)
 
 
 _REQUIRED: Final = {
@@ -222,8 +175,8 @@ _REQUIRED: Final = {
 """Headers of the decision request, and values that come from nginx."""
 
 
-def _find_decision_request(proxy: Proxy) -> Iterator[Finding]:
-    """What nginx reports of the request must be its own, never the caller's. attacks: B4."""
+def find_decision_request(proxy: Proxy) -> Iterator[Finding]:
+    """Values of the request must come from nginx, never from headers of the caller. attacks: B4."""
     for location in proxy.decisions:
         if location not in proxy.to_gateway:
             continue  # of decision-answer
@@ -243,21 +196,11 @@ def _find_decision_request(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-DECISION_REQUEST = NginxCheck(
-    "decision-request",
-    (
-        "https://github.com/oauth2-proxy/oauth2-proxy/issues/2277",
-        "https://github.com/goauthentik/authentik/issues/9858",
-    ),
-    _find_decision_request,
-)
-
-
 _REFUSALS: Final = {"401", "403", "500", "502", "503", "504"}
 _SUCCESS: Final = re.compile(r"=2\d\d")
 
 
-def _find_error_page(proxy: Proxy) -> Iterator[Finding]:
+def find_error_page(proxy: Proxy) -> Iterator[Finding]:
     """An error page must keep the refusal: no 200, and no way to the service."""
     seen: set[Directive] = set()
     for location in proxy.protected:
@@ -291,14 +234,7 @@ def _page(location: Location, target: str) -> Location | None:
     return next(pages, None)
 
 
-ERROR_PAGE = NginxCheck(
-    "error-page",
-    ("https://github.com/oauth2-proxy/oauth2-proxy/issues/2322",),
-    _find_error_page,
-)
-
-
-def _find_intercepted_errors(proxy: Proxy) -> Iterator[Finding]:
+def find_intercepted_errors(proxy: Proxy) -> Iterator[Finding]:
     """Programs need the gateway's own errors: WWW-Authenticate, and the JSON of RFC 6749 §5.2."""
     for location in proxy.to_gateway:
         if location.explains_refusals:
@@ -312,14 +248,7 @@ def _find_intercepted_errors(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-INTERCEPTED_ERRORS = NginxCheck(
-    "intercepted-errors",
-    ("https://github.com/vouch/vouch-proxy/issues/300",),
-    _find_intercepted_errors,
-)
-
-
-def _find_satisfy_any(proxy: Proxy) -> Iterator[Finding]:
+def find_satisfy_any(proxy: Proxy) -> Iterator[Finding]:
     """With `satisfy any` an address or a password is enough, whatever the decision is.
 
     Source: https://nginx.org/en/docs/http/ngx_http_core_module.html#satisfy
@@ -334,11 +263,6 @@ def _find_satisfy_any(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-SATISFY_ANY = NginxCheck(
-    "satisfy-any", ("https://github.com/crowdsecurity/lua-cs-bouncer/issues/61",), _find_satisfy_any
-)
-
-
 _PUBLIC: Final = ("/.well-known/", "/favicon.ico", "/robots.txt")
 """Files that every site shows everybody."""
 _UNPROTECTED_LOCATION_REMEDY: Final = (
@@ -347,7 +271,7 @@ _UNPROTECTED_LOCATION_REMEDY: Final = (
 )
 
 
-def _find_unprotected_location(proxy: Proxy) -> Iterator[Finding]:
+def find_unprotected_location(proxy: Proxy) -> Iterator[Finding]:
     """A location without a decision in a server that asks for decisions: a way around all rules."""
     for location in proxy.unprotected:
         if location.is_pattern or location.scope.own("auth_request"):
@@ -378,19 +302,12 @@ def _around(proxy: Proxy, location: Location) -> Location | None:
     )
 
 
-UNPROTECTED_LOCATION = NginxCheck(
-    "unprotected-location",
-    ("https://github.com/IMGIITRoorkee/omniport-docker/pull/57",),
-    _find_unprotected_location,
-)
-
-
 _DECODED: Final = re.compile(r"\$(\{?(uri|document_uri)\b|\{?[1-9])")
 _REDIRECTS: Final = {"redirect", "permanent"}
 _ABSOLUTE: Final = ("http://", "https://", "$scheme")
 
 
-def _find_changed_path(proxy: Proxy) -> Iterator[Finding]:
+def find_changed_path(proxy: Proxy) -> Iterator[Finding]:
     """The service must see the path that was decided about. attacks: B3."""
     for location in proxy.protected:
         yield from _of_slash(proxy, location)
@@ -435,14 +352,3 @@ def _of_variables(location: Location) -> Iterator[Finding]:
 
 def _redirects(line: Directive) -> bool:
     return line.arguments[-1] in _REDIRECTS or line.arguments[1:2][0].startswith(_ABSOLUTE)
-
-
-CHANGED_PATH = NginxCheck(
-    "changed-path",
-    (
-        "https://github.com/YunoHost-Apps/redirect_ynh/issues/7",
-        "https://github.com/OSSTech-JP/nginx-mod-am/issues/5",
-        "https://github.com/nginx/nginx/pull/590",
-    ),
-    _find_changed_path,
-)

@@ -13,6 +13,7 @@ from gateway.doctor.findings import Examination, ExaminationOutcome, Finding
 from gateway.doctor.installation import NginxUnreadable, installed_configuration
 from gateway.doctor.nginx_scopes import GatewayFacts, NginxCheck, NginxConfiguration, Proxy
 from gateway.doctor.nginx_syntax import Directive, SyntaxProblem, read_configuration, read_dump
+from gateway.domain.tables import read_table
 from gateway.http.certificate_lookup import NginxLookup
 from gateway.settings import TcpAddress
 
@@ -20,44 +21,50 @@ if TYPE_CHECKING:
     from gateway.settings import Settings
 
 
-CHECKS: Final[tuple[NginxCheck, ...]] = (
-    nginx_certificates.CERTIFICATE_HEADER,
-    nginx_certificates.CERTIFICATE_VARIABLE,
-    nginx_certificates.VERIFY_RESULT,
-    nginx_certificates.VERIFY_MODE,
-    nginx_certificates.SESSION_RESUMPTION,
-    nginx_servers.SHARED_SOCKET,
-    nginx_certificates.REVOCATION_LIST,
-    nginx_certificates.CLIENT_AUTHORITIES,
-    nginx_certificates.EARLY_DATA,
-    nginx_headers.HEADER_SPELLING,
-    nginx_headers.PROXY_SECRET,
-    nginx_servers.GATEWAY_ADDRESS,
-    nginx_certificates.GATEWAY_CERTIFICATE,
-    nginx_headers.FORWARDED_HEADERS,
-    nginx_headers.REAL_ADDRESS,
-    nginx_decisions.INTERCEPTED_ERRORS,
-    nginx_decisions.UNPROTECTED_LOCATION,
-    nginx_servers.REGULAR_EXPRESSION,
-    nginx_decisions.AUTH_REQUEST_OFF,
-    nginx_decisions.SATISFY_ANY,
-    nginx_servers.MERGE_SLASHES,
-    nginx_decisions.CHANGED_PATH,
-    nginx_servers.SERVER_NAME,
-    nginx_headers.IDENTITY_HEADERS_CHECK,
-    nginx_headers.AUTHORIZATION_HEADER,
-    nginx_decisions.DECISION_INTERNAL,
-    nginx_decisions.DECISION_REQUEST,
-    nginx_decisions.DECISION_BODY,
-    nginx_decisions.DECISION_ANSWER,
-    nginx_decisions.DECISION_BUFFER,
-    nginx_decisions.DECISION_CACHE,
-    nginx_decisions.ERROR_PAGE,
-    nginx_servers.CONDITION,
-    nginx_servers.ALIAS_TRAVERSAL,
-    nginx_servers.SECURITY_HEADERS,
-    nginx_servers.LOGGED_SECRETS,
+_SOURCES: Final = read_table("gateway.doctor", "nginx_checks.toml")
+CHECKS: Final = tuple(
+    NginxCheck(name, tuple(_SOURCES[name]), find)
+    for find in (
+        nginx_certificates.find_certificate_header,
+        nginx_certificates.find_certificate_variable,
+        nginx_certificates.find_verify_result,
+        nginx_certificates.find_verify_mode,
+        nginx_certificates.find_session_resumption,
+        nginx_servers.find_shared_socket,
+        nginx_certificates.find_revocation_list,
+        nginx_certificates.find_client_authorities,
+        nginx_certificates.find_early_data,
+        nginx_headers.find_header_spelling,
+        nginx_headers.find_proxy_secret,
+        nginx_servers.find_gateway_address,
+        nginx_certificates.find_gateway_certificate,
+        nginx_headers.find_forwarded_headers,
+        nginx_headers.find_real_address,
+        nginx_decisions.find_intercepted_errors,
+        nginx_decisions.find_unprotected_location,
+        nginx_servers.find_regular_expression,
+        nginx_decisions.find_auth_request_off,
+        nginx_decisions.find_satisfy_any,
+        nginx_servers.find_merge_slashes,
+        nginx_decisions.find_changed_path,
+        nginx_servers.find_server_name,
+        nginx_headers.find_identity_headers,
+        nginx_headers.find_authorization_header,
+        nginx_decisions.find_decision_internal,
+        nginx_decisions.find_decision_request,
+        nginx_decisions.find_decision_body,
+        nginx_decisions.find_decision_answer,
+        nginx_decisions.find_decision_buffer,
+        nginx_decisions.find_decision_cache,
+        nginx_decisions.find_error_page,
+        nginx_servers.find_condition,
+        nginx_servers.find_alias_traversal,
+        nginx_servers.find_security_headers,
+        nginx_servers.find_logged_secrets,
+    )
+    for name in (find.__name__.removeprefix("find_").replace("_", "-"),)
 )
+"""Every check, named as its function."""
 
 
 _READ = "nginx-configuration"
@@ -114,7 +121,7 @@ def read_installed_proxy(settings: "Settings") -> Proxy | Examination:
 
 
 def gateway_facts(settings: "Settings") -> GatewayFacts:
-    """Return what the gateway expects of its proxy."""
+    """Return the settings that the gateway expects of its proxy."""
     listen = settings.listen
     return GatewayFacts(
         certificate_header=settings.certificate_header,
@@ -126,7 +133,7 @@ def gateway_facts(settings: "Settings") -> GatewayFacts:
 
 
 def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
-    """Yield what each check found, and first how much was examined."""
+    """Yield the extent of the examination, then the findings of each check."""
     servers = counted(len(proxy.configuration.servers), "server")
     locations = counted(len(tuple(proxy.configuration.locations)), "location")
     text = f"nginx: {servers} with {locations} examined by {len(CHECKS)} checks."
@@ -138,7 +145,7 @@ def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
 
 
 def _not_examined(settings: "Settings", reason: str) -> Examination:
-    """Return what is known of nginx where its configuration is not."""
+    """Return the facts about nginx that are known without its configuration."""
     header, remedy = settings.certificate_header, "run doctor with --nginx CONF"
     if settings.certificate_lookup == NginxLookup.name and header != NginxLookup.default_header:
         problem = (

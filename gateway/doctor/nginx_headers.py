@@ -4,14 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gateway.doctor.findings import FilePlace, Finding
-from gateway.doctor.nginx_scopes import (
-    SECRET_HEADER,
-    Location,
-    NginxCheck,
-    Proxy,
-    Server,
-    where_lost,
-)
+from gateway.doctor.nginx_scopes import SECRET_HEADER, Location, Proxy, Server, where_lost
 from gateway.domain.forward_auth import Site
 from gateway.domain.hosts import AmbiguousTarget, proxy_server
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
@@ -20,8 +13,8 @@ from gateway.forward_auth.site_table import SiteTable
 _OF_GUARD: Final = "$realmgate_forwarded_authorization"
 
 
-def _find_authorization_header(proxy: Proxy) -> Iterator[Finding]:
-    """The caller's token reaches the service although it is to be removed.
+def find_authorization_header(proxy: Proxy) -> Iterator[Finding]:
+    """The caller's token reaches the service although a rule removes it.
 
     A second line beside guard.conf does it, for nginx sends both; so does a former guard.conf,
     which leaves the header to nginx. attacks: B8
@@ -70,13 +63,6 @@ def _sites_of(name: str, sites: SiteTable) -> Iterator[Site]:
             continue  # which another check reports
 
 
-AUTHORIZATION_HEADER = NginxCheck(
-    "authorization-header",
-    ("https://github.com/jlesage/docker-nginx-proxy-manager/issues/20",),
-    _find_authorization_header,
-)
-
-
 _REQUIRED: Final = {
     "x-forwarded-for": ("$remote_addr", "$realip_remote_addr"),
     "x-forwarded-proto": ("$scheme", "https", "http"),
@@ -86,7 +72,7 @@ _ASKED: Final = "x-forwarded-for"
 """Of decision requests; their scheme is of decision-request."""
 
 
-def _find_forwarded_headers(proxy: Proxy) -> Iterator[Finding]:
+def find_forwarded_headers(proxy: Proxy) -> Iterator[Finding]:
     """Address and scheme of the caller must come from nginx: lock-outs and `sslRequired` use them.
 
     attacks: A20, A22
@@ -108,16 +94,6 @@ def _find_forwarded_headers(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-FORWARDED_HEADERS = NginxCheck(
-    "forwarded-headers",
-    (
-        "https://github.com/KanishJebaMathewM/Truxify/issues/13918",
-        "https://github.com/aliasvault/aliasvault/issues/2325",
-    ),
-    _find_forwarded_headers,
-)
-
-
 _SAFE_VALUES: Final = (
     ("underscores_in_headers", "off", "Remote_User"),
     ("ignore_invalid_headers", "on", "Remote.User"),
@@ -125,7 +101,7 @@ _SAFE_VALUES: Final = (
 """Each directive, its safe value, and a name that the other value lets in."""
 
 
-def _find_header_spelling(proxy: Proxy) -> Iterator[Finding]:
+def find_header_spelling(proxy: Proxy) -> Iterator[Finding]:
     """Header names with underscores and invalid characters: programs read them as the dashed ones.
 
     The default server of a socket decides for every request whose server is not known yet when
@@ -169,16 +145,6 @@ def _why(server: Server, proxy: Proxy) -> str:
     return ": this is the default server of the address, which reads the headers for the others"
 
 
-HEADER_SPELLING = NginxCheck(
-    "header-spelling",
-    (
-        "https://github.com/benoitc/gunicorn/issues/2799",
-        "https://github.com/aptible/docker-nginx/pull/48",
-    ),
-    _find_header_spelling,
-)
-
-
 _BY_HEADER: Final = {"proxy_pass": "proxy_set_header", "grpc_pass": "grpc_set_header"}
 _BY_PARAMETER: Final = {
     "fastcgi_pass": "fastcgi_param",
@@ -187,7 +153,7 @@ _BY_PARAMETER: Final = {
 }
 
 
-def _find_identity_headers(proxy: Proxy) -> Iterator[Finding]:
+def find_identity_headers(proxy: Proxy) -> Iterator[Finding]:
     """Identity headers of the caller's own request must not reach the service. attacks: B6."""
     for location in proxy.protected:
         handler = location.handler
@@ -225,23 +191,13 @@ def _parameter(header: str) -> str:
     return "http_" + header.lower().replace("-", "_")
 
 
-IDENTITY_HEADERS_CHECK = NginxCheck(
-    "identity-headers",
-    (
-        "https://github.com/auth0/nginx-jwt/issues/42",
-        "https://github.com/svsticky/sadserver/issues/213",
-    ),
-    _find_identity_headers,
-)
-
-
 _PROXY_REMEDY = (
     "run realmgate nginx render with the settings of the gateway (REALMGATE_PROXY_SECRET_FILE),"
     " include realmgate/proxy-headers.conf in the location, and reload nginx"
 )
 
 
-def _find_proxy_secret(proxy: Proxy) -> Iterator[Finding]:
+def find_proxy_secret(proxy: Proxy) -> Iterator[Finding]:
     """The proxy must send its secret, and it must be the gateway's. attacks: A1, A2."""
     secret = proxy.gateway.proxy_secret
     if secret is None:
@@ -261,12 +217,7 @@ def _find_proxy_secret(proxy: Proxy) -> Iterator[Finding]:
             yield Finding(problem, _PROXY_REMEDY, header.place)
 
 
-PROXY_SECRET = NginxCheck(
-    "proxy-secret", ("https://github.com/keycloak/keycloak/issues/35861",), _find_proxy_secret
-)
-
-
-def _find_real_address(proxy: Proxy) -> Iterator[Finding]:
+def find_real_address(proxy: Proxy) -> Iterator[Finding]:
     """`set_real_ip_from` of every address lets callers choose their own. attacks: A20."""
     lines = {
         line for server in proxy.sensitive for line in server.scope.in_force("set_real_ip_from")
@@ -279,13 +230,3 @@ def _find_real_address(proxy: Proxy) -> Iterator[Finding]:
                 "set_real_ip_from with the addresses of your own load balancers",
                 line.place,
             )
-
-
-REAL_ADDRESS = NginxCheck(
-    "real-address",
-    (
-        "https://github.com/kubernetes/ingress-nginx/issues/200",
-        "https://github.com/cloudendpoints/endpoints-tools/issues/12",
-    ),
-    _find_real_address,
-)

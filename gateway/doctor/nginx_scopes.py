@@ -1,8 +1,8 @@
 """Servers and locations of a configuration, and which directives are in force in them.
 
 nginx inherits a directive from the block around only where the block has none of that name: one
-`proxy_set_header` in a location replaces all those of its server.
-Source: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_set_header
+`proxy_set_header` in a location replaces all of its server. Source:
+https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_set_header
 """
 
 import re
@@ -120,7 +120,6 @@ class Server:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return the names of `server_name`."""
         return frozenset(self.listed_names)
 
     @property
@@ -153,7 +152,6 @@ class Location:
 
     @property
     def is_condition(self) -> bool:
-        """Tell whether it is an `if`."""
         return self.scope.directive.name == "if"
 
     @property
@@ -164,7 +162,7 @@ class Location:
 
     @property
     def path(self) -> str:
-        """Return the path or pattern, of an `if` that of its location."""
+        """Return the path or pattern; for an `if`, of its location."""
         if self.is_condition:
             around = (scope for scope in self.scope.outwards() if scope.directive.name != "if")
             return Location(next(around), self.server).path
@@ -303,7 +301,7 @@ DECISIONS: Final = "/.realmgate/guard/"
 
 @dataclass(frozen=True, slots=True)
 class GatewayFacts:
-    """What the gateway expects of its proxy; `listen` is `HOST:PORT` or `unix:PATH`."""
+    """Settings that the gateway expects of its proxy; `listen` is `HOST:PORT` or `unix:PATH`."""
 
     certificate_header: str
     proxy_secret: Secret | None = field(repr=False)
@@ -447,7 +445,7 @@ class Proxy:
         return address is not None and (address.path or "").startswith(DECISIONS)
 
     def _trusts_proxy(self, location: Location) -> bool:
-        """Tell whether the location sends what is for gateways."""
+        """Tell whether the location sends headers for the gateway."""
         headers = location.scope.headers()
         sent = (headers.get(name) for name in (SECRET_HEADER, self.gateway.certificate_header))
         return any(header is not None and header.arguments[1] for header in sent)

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from gateway.doctor.findings import FilePlace, Finding
-from gateway.doctor.nginx_scopes import Location, NginxCheck, Proxy, Server, where_lost
+from gateway.doctor.nginx_scopes import Location, Proxy, Server, where_lost
 from gateway.doctor.nginx_syntax import Directive
 from gateway.domain.hosts import AmbiguousTarget, proxy_server, without_port
 from gateway.forward_auth.site_table import SiteTable
@@ -16,7 +16,7 @@ _SAFE_DIRECTIVES: Final = {"return", "rewrite", "set", "break"}
 """Directives that work in an `if` as they read."""
 
 
-def _find_condition(proxy: Proxy) -> Iterator[Finding]:
+def find_condition(proxy: Proxy) -> Iterator[Finding]:
     """An `if` in a location is a location of its own: it loses headers and decisions.
 
     Source:
@@ -39,17 +39,7 @@ def _find_condition(proxy: Proxy) -> Iterator[Finding]:
                 )
 
 
-CONDITION = NginxCheck(
-    "condition",
-    (
-        "https://github.com/DataDog/nginx-datadog/issues/43",
-        "https://github.com/oauth2-proxy/oauth2-proxy/issues/2958",
-    ),
-    _find_condition,
-)
-
-
-def _find_alias_traversal(proxy: Proxy) -> Iterator[Finding]:
+def find_alias_traversal(proxy: Proxy) -> Iterator[Finding]:
     """A location without a slash at its end and an alias with one: `/files../` leaves the folder.
 
     Source: https://nginx.org/en/docs/http/ngx_http_core_module.html#alias
@@ -67,17 +57,7 @@ def _find_alias_traversal(proxy: Proxy) -> Iterator[Finding]:
                     )
 
 
-ALIAS_TRAVERSAL = NginxCheck(
-    "alias-traversal",
-    (
-        "https://github.com/membermatters/MemberMatters/issues/109",
-        "https://github.com/yandex/gixy/issues/61",
-    ),
-    _find_alias_traversal,
-)
-
-
-def _find_gateway_address(proxy: Proxy) -> Iterator[Finding]:
+def find_gateway_address(proxy: Proxy) -> Iterator[Finding]:
     """Only the proxy may reach the gateway or read their traffic. attacks: A1."""
     if not proxy.gateway.is_local and proxy.gateway.proxy_secret is None:
         yield Finding(
@@ -99,22 +79,12 @@ def _find_gateway_address(proxy: Proxy) -> Iterator[Finding]:
 
 
 def _is_remote(host: str) -> bool:
-    """Tell whether it is an address that is neither of this machine nor of a private network."""
+    """Tell whether the address is neither of this machine nor of a private network."""
     try:
         address = ip_address(host.rpartition(":")[0].strip("[]"))
     except ValueError:
         return False
     return address.is_global
-
-
-GATEWAY_ADDRESS = NginxCheck(
-    "gateway-address",
-    (
-        "https://github.com/NginxProxyManager/nginx-proxy-manager/issues/132",
-        "https://github.com/projectsend/projectsend/pull/1759",
-    ),
-    _find_gateway_address,
-)
 
 
 _CREDENTIALS: Final = re.compile(
@@ -125,8 +95,8 @@ _BUILT_IN: Final = {"combined"}
 """Formats with $request and $http_referer that need no log_format."""
 
 
-def _find_logged_secrets(proxy: Proxy) -> Iterator[Finding]:
-    """Access logs must not hold credentials, nor the queries that codes and tokens come in.
+def find_logged_secrets(proxy: Proxy) -> Iterator[Finding]:
+    """Access logs must not contain credentials, or queries with codes and tokens.
 
     attacks: E5
     """
@@ -166,17 +136,7 @@ def _logs(server: Server) -> Iterator[Directive]:
         yield Directive("access_log", ("logs/access.log", "combined"), server.place)
 
 
-LOGGED_SECRETS = NginxCheck(
-    "logged-secrets",
-    (
-        "https://github.com/binwiederhier/ntfy/issues/577",
-        "https://github.com/cesium-ml/baselayer/pull/239",
-    ),
-    _find_logged_secrets,
-)
-
-
-def _find_merge_slashes(proxy: Proxy) -> Iterator[Finding]:
+def find_merge_slashes(proxy: Proxy) -> Iterator[Finding]:
     """With `merge_slashes off`, `//admin` is in no location of `/admin`. attacks: B3."""
     for server in proxy.sensitive:
         if server.scope.value("merge_slashes", "on") == "off":
@@ -188,17 +148,7 @@ def _find_merge_slashes(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-MERGE_SLASHES = NginxCheck(
-    "merge-slashes",
-    (
-        "https://github.com/nfriedly/node-unblocker/issues/55",
-        "https://github.com/MinimalCompact/thumbor/pull/21",
-    ),
-    _find_merge_slashes,
-)
-
-
-def _find_regular_expression(proxy: Proxy) -> Iterator[Finding]:
+def find_regular_expression(proxy: Proxy) -> Iterator[Finding]:
     """Regular expressions go before prefixes: `~ [.]css$` takes `/admin/x.css` from `/admin/`.
 
     Source: https://nginx.org/en/docs/http/ngx_http_core_module.html#location
@@ -213,23 +163,13 @@ def _find_regular_expression(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-REGULAR_EXPRESSION = NginxCheck(
-    "regular-expression",
-    (
-        "https://github.com/nginx/nginx-s3-gateway/pull/521",
-        "https://github.com/Zloy/backuppc_on_nginx/issues/3",
-    ),
-    _find_regular_expression,
-)
-
-
 _SECURITY: Final = (
     *("strict-transport-security", "content-security-policy", "x-content-type-options"),
     *("x-frame-options", "referrer-policy"),
 )
 
 
-def _find_security_headers(proxy: Proxy) -> Iterator[Finding]:
+def find_security_headers(proxy: Proxy) -> Iterator[Finding]:
     """One `add_header` in a location drops the security headers of its server.
 
     Source: https://nginx.org/en/docs/http/ngx_http_headers_module.html#add_header
@@ -255,16 +195,6 @@ def _lost(location: Location) -> Iterator[Finding]:
             return
 
 
-SECURITY_HEADERS = NginxCheck(
-    "security-headers",
-    (
-        "https://github.com/ICTU/quality-time/issues/8929",
-        "https://github.com/h5bp/server-configs-nginx/issues/193",
-    ),
-    _find_security_headers,
-)
-
-
 _HEADER: Final = "x-realmgate-server"
 _NAME: Final = "$server_name"
 _VALUE: Final = "$server_name:$server_port"
@@ -272,8 +202,8 @@ _INCLUDE: Final = "include realmgate/guard-server.conf"
 _SET_BY_NGINX: Final = "$hostname"
 
 
-def _find_server_name(proxy: Proxy) -> Iterator[Finding]:
-    """The gateway chooses the site by the name of nginx's server, which has to be one of a site.
+def find_server_name(proxy: Proxy) -> Iterator[Finding]:
+    """The gateway chooses the site by the name of nginx's server, which must be a host of a site.
 
     nginx chooses the server by the name that the caller sends, without its port, and its
     default server gets every name that no server has. `$server_name` is the first name of the
@@ -313,7 +243,7 @@ def _of_value(location: Location, value: str, place: FilePlace) -> Iterator[Find
 
 
 def _of_server(server: Server, sites: SiteTable | None) -> Iterator[Finding]:
-    """Yield what is wrong with the names of a server that protects a site."""
+    """Yield the findings about the names of a server that protects a site."""
     first, *others = server.listed_names or ("",)
     if first in {"", "_"} or first.startswith("~") or first.endswith(".*"):
         kind = "no name" if first in {"", "_"} else f"the first name {first}"
@@ -354,7 +284,7 @@ def _of_name(name: str, place: FilePlace, sites: SiteTable) -> Iterator[Finding]
 def _of_further_name(
     first: str, name: str, place: FilePlace, sites: SiteTable
 ) -> Iterator[Finding]:
-    """Yield a finding for a name whose requests are refused, as it is not of the same site."""
+    """Yield a finding for a name outside the site: its requests are refused."""
     for each in (name.removeprefix("."), f"*{name}") if name.startswith(".") else (name,):
         try:
             reported = proxy_server(first, "https"), proxy_server(each, "https")
@@ -372,7 +302,7 @@ def _of_further_name(
 
 
 def _of_ports(proxy: Proxy, sites: SiteTable) -> Iterator[Finding]:
-    """Yield servers of one name whose services differ, where one site without their ports decides.
+    """Yield servers of one name with different services, if one site without ports decides.
 
     The ports of listeners may be mapped to others, so they are counted and not compared.
     """
@@ -396,15 +326,10 @@ def _of_ports(proxy: Proxy, sites: SiteTable) -> Iterator[Finding]:
             )
 
 
-SERVER_NAME = NginxCheck(
-    "server-name", ("https://github.com/NixOS/nixpkgs/issues/392886",), _find_server_name
-)
-
-
 _DIRECTIVES = ("ssl_verify_client", "ssl_client_certificate", "ssl_trusted_certificate", "ssl_crl")
 
 
-def _find_shared_socket(proxy: Proxy) -> Iterator[Finding]:
+def find_shared_socket(proxy: Proxy) -> Iterator[Finding]:
     """Servers of one address and port must agree on client certificates.
 
     A TLS session of one server could be resumed at another that would not have begun it.
@@ -428,13 +353,3 @@ def _verification(server: Server) -> tuple[str, ...]:
     if not server.asks_for_certificates:
         return ()
     return tuple(server.scope.value(directive, "") for directive in _DIRECTIVES)
-
-
-SHARED_SOCKET = NginxCheck(
-    "shared-socket",
-    (
-        "https://github.com/nginx/nginx/pull/493",
-        "https://github.com/AOSC-Dev/aosc-os-abbs/issues/9565",
-    ),
-    _find_shared_socket,
-)

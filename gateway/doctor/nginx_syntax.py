@@ -1,13 +1,10 @@
-"""Parses nginx's configuration language: directives, blocks, quotes, comments, with their lines.
+"""Parses a configuration of nginx with its includes, from disk or from `nginx -T`.
 
 The grammar is the one of nginx's own reader, so that both read a file alike: a word ends at a
 blank, `;` or `{`, never at `}` or `#`; `${` starts a variable; a backslash keeps the next
-character. Source: https://github.com/nginx/nginx/blob/master/src/core/ngx_conf_file.c
-
-Reads a whole configuration of nginx with its includes, from disk or from `nginx -T`.
-
-A relative name in an `include` is resolved against the folder of the main file, as nginx does.
-Source: https://nginx.org/en/docs/ngx_core_module.html#include
+character. A relative name in an `include` is resolved against the folder of the main file.
+Source: https://github.com/nginx/nginx/blob/master/src/core/ngx_conf_file.c,
+https://nginx.org/en/docs/ngx_core_module.html#include
 """
 
 import re
@@ -46,7 +43,7 @@ class SyntaxProblem(Exception):
 
 
 class _End(Enum):
-    """What ended a sequence of words."""
+    """The mark that ended a sequence of words."""
 
     SEMICOLON = "semicolon"
     BLOCK = "block"
@@ -102,7 +99,7 @@ class _Reader:
         self._line = 1
 
     def words(self) -> tuple[FilePlace, list[str], _End]:
-        """Return the words up to the next mark, the line of the first, and what the mark is."""
+        """Return the words up to the next mark, the line of the first, and the mark."""
         words: list[str] = []
         first: FilePlace | None = None
         while True:
@@ -226,7 +223,7 @@ LARGEST: Final = 16 * 1024 * 1024
 
 
 class _Files(Protocol):
-    """Where the files of a configuration are."""
+    """Source of the files of a configuration."""
 
     def matching(self, pattern: str) -> list[str]:
         """Return the files that an include names, in nginx's order."""

@@ -1,4 +1,4 @@
-"""Checks of what the realms in the database hold, without a running gateway."""
+"""Checks of the realms in the database, without a running gateway."""
 
 import asyncio
 from typing import TYPE_CHECKING, Final

@@ -54,6 +54,8 @@ class ActionToken:
     credentials: str | None = field(default=None, repr=False)
     """The mark of all credentials that the user had. EXECUTE_ACTIONS"""
     sign_in: str | None = None
+    session: str | None = None
+    """The id of the online session that it was asked for in, with which the link ends."""
     actions: tuple[str, ...] = ()
     """Aliases of the required actions that the link begins. EXECUTE_ACTIONS"""
     redirect_uri: str | None = field(default=None, repr=False)

@@ -3,7 +3,8 @@
 An authorization code names its session and its client, so that a code edited to name others is
 unknown. A device polls with its device code; its user types the user code, which the device shows,
 in a browser elsewhere.
-Spec: RFC 6749 §4.1.2; RFC 8628 §3.1 to §3.5, §6.1; Keycloak: 1.4, 1.8, 12.9; attacks: C4, C5
+Spec: RFC 6749 §4.1.2; RFC 8628 §3.1 to §3.5, §6.1; Keycloak: 1.4 code grant, 1.8 device grant, 12.9
+device authorization; attacks: C4, C5
 """
 
 import re

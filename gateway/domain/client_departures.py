@@ -1,6 +1,6 @@
 """What ends with a session or a consent: notices to clients, a client's part in sessions.
 
-Spec: OpenID Connect Back-Channel Logout §2.5; Keycloak: 17.5
+Spec: OpenID Connect Back-Channel Logout §2.5; Keycloak: 17.5 applications
 """
 
 from collections.abc import Iterable

@@ -1,12 +1,16 @@
 """Queues of the background: webhook events and logout notices, their failures and next tries.
 
-Entries are stored with the change that causes them and sent afterwards by any worker.
+Entries are stored with the change that causes them. The worker that stored them is woken and sends
+them; any worker sends the entries that it finds due later.
 Spec: OpenID Connect Back-Channel Logout §2.5 (a provider may send again what has failed)
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from typing import Final, Protocol, TypeVar
 
 from gateway.domain.clients import OPENID_CONNECT, Client
@@ -51,6 +55,17 @@ class FailedDelivery:
     is_last: bool
 
 
+class NotDelivered(RealmgateError):
+    """An attempt failed. `str()` is the reason, for logs and operators only.
+
+    `is_final` where another attempt would fail again.
+    """
+
+    def __init__(self, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
+
+
 class Queued(Protocol):
     """A delivery that a worker has claimed."""
 
@@ -59,7 +74,23 @@ class Queued(Protocol):
         """The realm, whose servers may be slow."""
 
 
+class Retried(Queued, Protocol):
+    """A delivery that is tried until it succeeds or is given up."""
+
+    @property
+    def id(self) -> str:
+        """The id of its row in the realm, and its name in logs."""
+
+    @property
+    def attempts(self) -> int:
+        """How often a gateway has begun to send it."""
+
+    def next_attempt_at(self, now: datetime) -> datetime | None:
+        """Return when to send it again after a failure; None where it is given up."""
+
+
 Claimed = TypeVar("Claimed", bound=Queued)
+RetriedT = TypeVar("RetriedT", bound=Retried)
 
 
 class Deliveries(Protocol[Claimed]):
@@ -70,6 +101,35 @@ class Deliveries(Protocol[Claimed]):
 
     async def deliver(self, claimed: Claimed) -> FailedDelivery | None:
         """Send one, and note how it ended in the queue; return the failure."""
+
+
+class DeliveryQueue(Enum):
+    """The queues of the database."""
+
+    MAILS = auto()
+    WEBHOOKS = auto()
+    LOGOUT_NOTICES = auto()
+
+
+class QueueSignals:
+    """Tells the loops that send that this process has committed entries. For one event loop."""
+
+    def __init__(self) -> None:
+        self._events = {queue: asyncio.Event() for queue in DeliveryQueue}
+
+    def notify(self, queues: Iterable[DeliveryQueue]) -> None:
+        """End the wait for each queue, or the next one where no loop waits now."""
+        for queue in queues:
+            self._events[queue].set()
+
+    async def wait(self, queue: DeliveryQueue, longest: timedelta) -> bool:
+        """Wait for entries of a queue; return whether they came within `longest`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(longest.total_seconds()):
+                await self._events[queue].wait()
+        was_notified = self._events[queue].is_set()
+        self._events[queue].clear()
+        return was_notified
 
 
 LONGEST_WEBHOOK_WAIT: Final = timedelta(hours=24)
@@ -85,15 +145,8 @@ _WEBHOOK_SCHEDULE: Final = RetrySchedule(
 )
 
 
-class WebhookNotReceived(RealmgateError):
-    """The receiver did not confirm an event. `str()` is the reason, for logs and operators only.
-
-    `is_final` where the receiver has answered that it takes no more.
-    """
-
-    def __init__(self, reason: str, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.is_final = is_final
+class WebhookNotReceived(NotDelivered):
+    """The receiver did not confirm an event, or has answered that it takes no more."""
 
 
 @dataclass(frozen=True, slots=True)

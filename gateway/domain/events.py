@@ -2,7 +2,8 @@
 
 A failure has the name of its kind and `_ERROR`, so settings and filters know 132 names. A criterion
 of a query that is not given is None, or empty.
-Keycloak: EventType (26.7), 66 kinds; Event, AdminEvent, OperationType, ResourceType; 10.5
+Keycloak: EventType (26.7), 66 kinds; Event, AdminEvent, OperationType, ResourceType; 10.5 event
+endpoints
 """
 
 from collections.abc import Mapping

@@ -336,7 +336,8 @@ class Reason(StrEnum):
 class AssertedIdentity:
     """What the gateway asserts about the caller; rights are those of this moment.
 
-    `subject` is the user's id; for a client its service account's id. `client_id` is the clientId
+    `subject` is the user's id; for a client its service account's id, or `client:` and its internal
+    id where it has none; for a certificate alone the subject of it. `client_id` is the clientId
     that the token or session was issued to, or that the certificate belongs to. `client_roles`
     are `client/role`, `groups` are paths. `thumbprint` is that of the certificate that the token
     is bound to or that is the credential itself, base64url; `proof_key` that of the DPoP key that

@@ -141,7 +141,6 @@ class HostOwners:
     """
 
     def __init__(self, owned: Iterable[tuple[str, str]]) -> None:
-        """Take hosts of sites with their owners."""
         self._owners: defaultdict[str, set[str]] = defaultdict(set)
         """By name."""
         below: defaultdict[str, set[str]] = defaultdict(set)

@@ -3,7 +3,8 @@
 Only where the realm enables internationalization; else pages are in English. The first preference
 that the realm supports decides, in the order of the fields of `LocalePreferences`; then the realm's
 default. The files have the format of Keycloak's, so that those of a Keycloak theme can be used:
-UTF-8, `key=text`, `#` begins a comment, an apostrophe is written twice. Keycloak: 12.12, themes
+UTF-8, `key=text`, `#` begins a comment, an apostrophe is written twice. Keycloak: 12.12 login
+pages, themes
 """
 
 import re

@@ -1,6 +1,7 @@
 """Mail to users: the messages, the server that sends them, and the queue where they wait.
 
-Mails are stored with what causes them and sent afterwards by any worker. Keycloak: 8.1; attacks E8
+Mails are stored with what causes them and sent afterwards by any worker. Keycloak: 8.1 realm;
+attacks E8
 """
 
 import re
@@ -10,8 +11,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import uuid4
 
-from gateway.domain.deliveries import RetrySchedule
-from gateway.domain.errors import RealmgateError
+from gateway.domain.deliveries import NotDelivered, RetrySchedule
 from gateway.domain.limits.rate_limits import RESETS_OF_USER
 from gateway.domain.localization import LocalePreferences, select_locale
 from gateway.domain.realm import Realm, Smtp
@@ -63,7 +63,7 @@ EVENT_MAILS: Final = {
     "USER_DISABLED_BY_TEMPORARY_LOCKOUT": MailKind.EVENT_TEMPORARY_LOCKOUT,
     "USER_DISABLED_BY_PERMANENT_LOCKOUT": MailKind.EVENT_PERMANENT_LOCKOUT,
 }
-"""Name of an event -> the mail about it. Keycloak: 10.6"""
+"""Name of an event -> the mail about it. Keycloak: 10.6 listeners"""
 ABOUT_EVENTS: Final = frozenset(EVENT_MAILS.values())
 """The first argument of their texts is the time of the event, or the type of a credential."""
 CAUSED_BY_STRANGERS: Final = frozenset(
@@ -82,7 +82,7 @@ NOTIFICATIONS: Final = (
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
 )
-"""Events that cause a mail unless the operator chooses others. Keycloak: 10.6"""
+"""Events that cause a mail unless the operator chooses others. Keycloak: 10.6 listeners"""
 
 
 class Encryption(StrEnum):
@@ -93,15 +93,8 @@ class Encryption(StrEnum):
     TLS = "TLS"
 
 
-class MailNotSent(RealmgateError):
-    """The mail was not accepted. `str()` is the reason, for logs and operators only.
-
-    `is_final` where sending the same mail again would fail again.
-    """
-
-    def __init__(self, reason: str, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.is_final = is_final
+class MailNotSent(NotDelivered):
+    """The mail was not accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +368,10 @@ class QueuedMail:
     @property
     def realm_id(self) -> str:
         return self.mail.realm_id
+
+    @property
+    def id(self) -> str:
+        return self.mail.id
 
     def next_attempt_at(self, now: datetime) -> datetime | None:
         """Return when to send it again after a failure; None where it is given up."""

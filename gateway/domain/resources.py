@@ -27,6 +27,7 @@ class StoredKind(Generic[ValueT]):
     """Columns of text in which a list is searched."""
     columns: Mapping[str, str] = field(default_factory=dict)
     conflict_message: str = "It already exists"
+    """With `{name}` for the value of that column."""
 
 
 class ResourceRepository(Protocol[ValueT]):
@@ -56,7 +57,7 @@ class ResourceRepository(Protocol[ValueT]):
         """Store a new value; raises AlreadyExists."""
 
     async def put(self, realm_id: str, value: ValueT) -> None:
-        """Store the value under its id, replacing the one there."""
+        """Store the value under its id, replacing the one there; raises AlreadyExists."""
 
     async def remove(self, realm_id: str, identity: str) -> bool:
         """Remove the value; return whether it existed."""

@@ -8,7 +8,8 @@ may get lost. A successor of it is accepted and becomes the current token. Any o
 family, and an ended family stays ended. In a family each use retires a token and names its
 successor. The device, browser and operating system by the header User-Agent, is for the list of the
 user's own devices; no decision depends on it.
-Spec: 2.1 (session settings); RFC 9700 §4.14; Keycloak: 2.4, 3, 3.1, 3.2, 17.3; attacks: C9
+Spec: 2.1 (session settings); RFC 9700 §4.14; Keycloak: 2.4 rotation, 3 (sessions), 3.1 session
+limits, 3.2 client session limits, 17.3 account sessions; attacks: C9
 """
 
 import json
@@ -29,7 +30,7 @@ DEVICE_NOTE: Final = "KC_DEVICE_NOTE"
 OTHER: Final = "Other"
 UNKNOWN: Final = "Unknown"
 _LONGEST: Final = 512
-"""Characters of a header that is read. Keycloak: 17.3"""
+"""Characters of a header that is read. Keycloak: 17.3 account sessions"""
 _VERSION: Final = r"([0-9]{1,5}(?:[._][0-9]{1,5}){0,2})"
 """At most three numbers, as Keycloak shows them."""
 _SYSTEMS: Final = (
@@ -191,7 +192,7 @@ _SSO_IDLE: Final = timedelta(seconds=1800)
 _SSO_MAX: Final = timedelta(seconds=36000)
 _OFFLINE_IDLE: Final = timedelta(seconds=2592000)
 _OFFLINE_MAX: Final = timedelta(seconds=5184000)
-"""The limits that replace a setting of zero. Keycloak: 3.1."""
+"""The limits that replace a setting of zero. Keycloak: 3.1 session limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +240,11 @@ def longest_client_session(limits: SessionLimits) -> timedelta:
     return min(_or(limits.client_max_lifespan, whole), whole)
 
 
+def longest_session(limits: SessionLimits) -> timedelta:
+    """Return how long an online session may last by the realm's settings, with "remember me"."""
+    return max(_or(limits.max_lifespan, _SSO_MAX), limits.max_lifespan_remember_me)
+
+
 def session_ends_at(limits: SessionLimits, session: UserSession) -> datetime:
     """Return when the session ends unless it is refreshed."""
     return user_session_lifespan(limits, session).ends_at(session.started_at, session.refreshed_at)
@@ -266,7 +272,7 @@ def client_session_ends_at(
 def if_lasting(realm: Realm, session: UserSession | None, now: datetime) -> UserSession | None:
     """Return the session unless it is over, whatever a store still has.
 
-    A session with "remember me" is over in a realm that offers it no more. Keycloak: 3
+    A session with "remember me" is over in a realm that offers it no more. Keycloak: 3 (sessions)
     """
     if session is None or (session.remember_me and not realm.login.remember_me):
         return None

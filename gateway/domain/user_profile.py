@@ -4,8 +4,8 @@ Blank values count as none. Where `attributes` came as a whole, what is missing 
 address and names among it; what the profile does not name stays as it is unless its policy lets an
 administrator set it. Users change what the profile allows them to, and nothing else. Texts of forms
 are literal, or have keys of message texts in the form `${key}`.
-Keycloak: the declarative user profile: UPConfig, without its groups; 0.2, 16.1, 7.2 (PUT
-users/{id}), DefaultAttributes, 26.7
+Keycloak: the declarative user profile: UPConfig, without its groups; 0.2 error bodies, 16.1
+required actions, 7.2 (PUT users/{id}), DefaultAttributes, 26.7
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -224,8 +224,8 @@ _NOT_FOR_USERS: Final = _OF_THE_STORE | {
     *("disabledreason", "email_verified", "enabled", "kerberos_principal", "usercertificate"),
     PENDING_EMAIL,
 }
-"""Attributes that users do not change of themselves, in lower case. Keycloak: 17.2; **here** the
-address that waits for its link too.
+"""Attributes that users do not change of themselves, in lower case. Keycloak: 17.2 profile;
+**here** the address that waits for its link too.
 """
 _NAME_IDS: Final = "saml.persistent.name.id.for."
 

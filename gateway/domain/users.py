@@ -15,6 +15,9 @@ PRIORITY_STEP: Final = 10
 """Between the priorities of two credentials that follow each other."""
 MOST_CREDENTIALS: Final = 100
 """Of one user. Sign-ins read them all, pages and lists show them all."""
+PASSWORD: Final = "password"  # noqa: S105 - the type of a credential
+FORMER_PASSWORD: Final = "password-history"  # noqa: S105 - the type of a credential
+PASSWORD_TYPES: Final = frozenset({PASSWORD, FORMER_PASSWORD})
 SERVICE_ACCOUNT_PREFIX: Final = "service-account-"
 """How user names of service accounts begin; the name of the client follows."""
 _MOST_SOUGHT: Final = 1024
@@ -81,7 +84,8 @@ class User:
 class Credential:
     """A stored credential in Keycloak's two JSON strings.
 
-    `secret_data` holds hash and salt, `credential_data` algorithm and parameters (Keycloak: 5.4).
+    `secret_data` holds hash and salt, `credential_data` algorithm and parameters (Keycloak: 5.4
+    hashes).
     """
 
     id: str

@@ -30,7 +30,7 @@ from gateway.forward_auth.callers import (
     user_identity,
 )
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import audiences_of, only_for
+from gateway.protocol.claims.protocol_claims import audiences_of, only_for, revocable_ids
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.scopes import resolve_claims, still_granted
@@ -126,7 +126,7 @@ class BearerTokens:
         """Return the token of the realm; its revocation brings the changes of other gateways."""
         entry = await self._realm(name)
         claims = self._tokens.verify(await self._request(entry, evidence), token)
-        if await self._accounts.revocations.is_revoked(entry.realm.id, str(claims["jti"])):
+        if await self._accounts.revocations.is_revoked(entry.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         current = await self._realm(name)
         self._accounts.require_open(current.realm, evidence)

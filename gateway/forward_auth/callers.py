@@ -154,7 +154,8 @@ def current_rights(
 ) -> CallerRights:
     """Return the rights of the user for the client with the scopes that were granted.
 
-    A token grants no more than it says, and no more than its user still has. Keycloak: 2.1
+    A token grants no more than it says, and no more than its user still has. Keycloak: 2.1 headers
+    and keys
     """
     names = frozenset(scopes)
     granted = still_granted(realm, client.client, names).permitted_to(user.roles)

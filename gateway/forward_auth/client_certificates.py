@@ -163,7 +163,11 @@ class CertificateHolders:
 def _client_identity(
     realm: RealmEntry, entry: ClientEntry, certificate: ClientCertificate
 ) -> AssertedIdentity:
-    """Return the identity of the client's service account, without roles where it has none."""
+    """Return the identity of the client's service account, without roles where it has none.
+
+    A client without one has a subject of its own: administrators choose ids of clients and users,
+    and no id has a colon.
+    """
     client = entry.client
     active = usable_service_account(entry)
     rights = None
@@ -173,7 +177,7 @@ def _client_identity(
     return AssertedIdentity(
         realm=realm.realm.name,
         kind=AcceptedCredential.CERTIFICATE,
-        subject=client.id if active is None else active.id,
+        subject=f"client:{client.id}" if active is None else active.id,
         username="" if active is None else active.username,
         realm_roles=rights.realm_roles if rights else frozenset(),
         client_roles=rights.client_roles if rights else frozenset(),

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
-from gateway.domain.forward_auth import Rule, Site, Target
+from gateway.domain.forward_auth import (
+    GATEWAY,
+    ReservedNames,
+    Rule,
+    Site,
+    Target,
+    host_of_url,
+    share_cookies,
+)
 from gateway.domain.hosts import (
     RULES_FILE,
     WILDCARD,
@@ -200,30 +208,50 @@ class SiteTable:
         return f"the proxy's server {server.name} is not for the site {found.site.name}"
 
 
-def settled_table(of_file: Sequence[Site], of_realms: Iterable[Site]) -> SiteTable:
+def settled_table(
+    of_file: Sequence[Site], of_realms: Iterable[Site], public_urls: Sequence[str] = ()
+) -> SiteTable:
     """Return the table of all sites, without the hosts that several owners claim.
 
-    The rules file has its host names for every port. A name that two realms have, as databases of
-    former versions may, is refused for both. attacks: B4
+    The rules file has its host names for every port, and the gateway those of its `public_urls`,
+    also where a realm has stored a site with them before. A name that two realms have, as databases
+    of former versions may, is refused for both. attacks: B4
     """
     every = [(RULES_FILE, site) for site in of_file]
     every += [(f"the realm {site.realms[0]}", site) for site in of_realms]
-    owners = HostOwners((host, owner) for owner, site in every for host in site.hosts)
-    claims = HostOwners(
-        (host, f"the site {site.name} of {owner}") for owner, site in every for host in site.hosts
-    )
+    of_gateway = [(host_of_url(url), GATEWAY) for url in public_urls]
+    owned = [(host, owner) for owner, site in every for host in site.hosts]
+    owners = HostOwners([*owned, *of_gateway])
+    named = [(host, f"the site {site.name} of {by}") for by, site in every for host in site.hosts]
+    claims = HostOwners([*named, *of_gateway])
+    domains = ReservedNames.of(of_file, ()).cookie_domains
     contested: dict[str, str] = {}
     sites = []
     for owner, site in every:
         free = tuple(host for host in site.hosts if owners.owners(host) == {owner})
         if owner == RULES_FILE:
             free = site.hosts
+        kept = site if free == site.hosts else replace(site, hosts=free)
+        if owner != RULES_FILE and _shares_cookies(site, domains):
+            # No rule allows a request: a wildcard must not open the hosts either.
+            kept = Site(site.name, free, site.realms, rules=())
+            reason = f"shares cookies with the rules file by the domain {site.cookie_domain}"
+            for host in map(without_port, free):
+                contested[host] = f"{host} of the site {site.name} of {owner} {reason}"
         for host in set(site.hosts) - set(free):
             of_all = ", ".join(sorted(claims.owners(host)))
             contested[without_port(host)] = f"{without_port(host)} is a host of {of_all}"
         if free:
-            sites.append(site if free == site.hosts else replace(site, hosts=free))
+            sites.append(kept)
     return SiteTable(sites, contested)
+
+
+def _shares_cookies(site: Site, reserved: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether the site has a cookie domain of the rules file, where another realm signs in."""
+    own, realm = site.cookie_domain, site.realms[0]
+    return own is not None and any(
+        share_cookies(own, domain) and other != realm for domain, other in reserved
+    )
 
 
 def _segments(path: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 Order: caller (401), origin of the page (403), path (404), method (405), body (400, 413, 415); the
 use case requires the role (403). A cookie is never looked at, so no other site can use one. The
-certificates of the user are our addition. Keycloak: 17, 17.1, 17.6
+certificates of the user are our addition. Keycloak: 17 (account API), 17.1 access, 17.6 groups
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping

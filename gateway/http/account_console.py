@@ -7,7 +7,8 @@ something to do before.
 The secret of the forms is sealed for the session of the browser, so it ends with that: only pages
 that this user was shown can send them. The URL of a page names its message, which a reload shows
 again; no decision depends on it. The API of accounts has some of the same URLs: it answers what
-names JSON, and this what does not. Keycloak: 12.11, 16.1, 17.7; attacks: D14
+names JSON, and this what does not. Keycloak: 12.11 cookies, 16.1 required actions, 17.7 account
+console; attacks: D14
 """
 
 import re

@@ -1,7 +1,7 @@
 """The pages of the account console, one class each: users look at and change their own accounts.
 
 Actions are performed in a sign-in (`kc_action`), so credentials of some age are asked for again.
-Keycloak: 17.4, 16.1
+Keycloak: 17.4 credentials, 16.1 required actions
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,8 @@ A cookie is valid below the realm alone. Over TLS it is `Secure`, and `SameSite=
 of clients need it: for the response by form_post, and for frames. In clear, which a realm has to
 permit, browsers would reject that, and it is `Lax`. The id of the authentication sessions and the
 request for a restart are sealed: a browser can neither make nor read them.
-Keycloak: 12.10, 12.11, 12.12; ClientRepresentation; Spec: RFC 6265 §4; attacks: D14
+Keycloak: 12.10 authorization, 12.11 cookies, 12.12 login pages; ClientRepresentation; Spec: RFC
+6265 §4; attacks: D14
 """
 
 import re
@@ -182,7 +183,7 @@ _ERROR_TEXTS: Final[dict[tuple[str, str | None], LocalizedText]] = {
 }
 """By error and description of refusals that stand in front of every endpoint.
 
-Clients get 403, people a page of status 400. Keycloak: 13
+Clients get 403, people a page of status 400. Keycloak: 13 (transport)
 """
 
 

@@ -4,8 +4,8 @@ A lookup only reads headers: it decides nothing about the certificate. Limits, t
 and `trust-proxy-verification` are the same for every dialect. Decoding is strict: it raises
 MalformedCertificate with the reason, never quotes the value, and takes a time that is linear in its
 size.
-Keycloak: 11.1, `--spi-x509cert-lookup-provider=<id>`; docs/certificates-behind-proxies.md;
-Spec: RFC 7468 §5; RFC 3986 §2.1; X.690 §8.1
+Keycloak: 11.1 certificate lookup, `--spi-x509cert-lookup-provider=<id>`;
+docs/certificates-behind-proxies.md; Spec: RFC 7468 §5; RFC 3986 §2.1; X.690 §8.1
 """
 
 import binascii
@@ -251,7 +251,7 @@ class NginxLookup(CertificateLookup):
     a plus sign, never a space (nginx escapes it), and anything but exactly one certificate is an
     error: ignoring it would hide an attack or a broken proxy.
 
-    Keycloak: 11.1, provider `nginx`. Spec: RFC 7468 §5; RFC 3986 §2.1
+    Keycloak: 11.1 certificate lookup, provider `nginx`. Spec: RFC 7468 §5; RFC 3986 §2.1
     """
 
     name: ClassVar = "nginx"
@@ -293,7 +293,7 @@ class HaproxyLookup(CertificateLookup):
     certificates one after the other, in base64, or a header for each. The verdict is a number of
     OpenSSL: 0 for a verified certificate, else the error.
 
-    Keycloak: 11.1, provider `haproxy`.
+    Keycloak: 11.1 certificate lookup, provider `haproxy`.
     Spec: https://docs.haproxy.org/2.6/configuration.html#7.3.4-ssl_c_verify
     """
 
@@ -340,7 +340,7 @@ class ApacheLookup(CertificateLookup):
     `GENEROUS` where `SSLVerifyClient optional_no_ca` let a certificate pass whose issuer Apache
     could not verify.
 
-    Keycloak: 11.1, provider `apache`. Spec: RFC 7468 §5;
+    Keycloak: 11.1 certificate lookup, provider `apache`. Spec: RFC 7468 §5;
     https://httpd.apache.org/docs/2.4/mod/mod_ssl.html#envvars
     """
 
@@ -385,7 +385,7 @@ class EnvoyLookup(CertificateLookup):
     and the certificate of another client: `Hash`, which Envoy writes before them, has to be of the
     leaf.
 
-    Keycloak: 11.1, provider `envoy`. Spec:
+    Keycloak: 11.1 certificate lookup, provider `envoy`. Spec:
     https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/headers#x-forwarded-client-cert
     """
 
@@ -438,7 +438,7 @@ class TraefikLookup(CertificateLookup):
     proxy that URL-encodes the header. Traefik reports no verdict, and leaves a header of the client
     as it is where the connection has no certificate.
 
-    Keycloak: 11.1, provider `traefik`.
+    Keycloak: 11.1 certificate lookup, provider `traefik`.
     Spec: https://doc.traefik.io/traefik/middlewares/http/passtlsclientcert/
     """
 
@@ -472,7 +472,7 @@ class Rfc9440Lookup(CertificateLookup):
     them without the leaf. Base64 has to be padded, and a chain in more than one header line is
     refused: one of the lines could be the client's. The standard has no header for a verdict.
 
-    Keycloak: 11.1, provider `rfc9440`. Spec: RFC 9440 §2; RFC 8941 §3.1, §3.3.5
+    Keycloak: 11.1 certificate lookup, provider `rfc9440`. Spec: RFC 9440 §2; RFC 8941 §3.1, §3.3.5
     """
 
     name: ClassVar = "rfc9440"

@@ -3,7 +3,7 @@
 Both spellings are accepted: `--spi-x509cert-lookup-nginx-ssl-client-cert`, and with double dashes
 `--spi-x509cert-lookup--nginx--ssl-client-cert`.
 
-Keycloak: 11.1
+Keycloak: 11.1 certificate lookup
 """
 
 import re
@@ -18,28 +18,10 @@ _MOST_HYPHENS: Final = 4
 """The proxy drops each spelling with `_` instead of `-`: two for one hyphen, sixteen for four."""
 _RESERVED: Final = frozenset(
     {
-        "accept",
-        "authorization",
-        "connection",
-        "content-length",
-        "content-type",
-        "cookie",
-        "expect",
-        "forwarded",
-        "host",
-        "if-match",
-        "if-none-match",
-        "te",
-        "traceparent",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "x-forwarded-for",
-        "x-forwarded-host",
-        "x-forwarded-port",
-        "x-forwarded-proto",
-        "x-realmgate-proxy-secret",
-        "x-request-id",
+        *("accept", "authorization", "connection", "content-length", "content-type", "cookie"),
+        *("expect", "forwarded", "host", "if-match", "if-none-match", "te", "traceparent"),
+        *("trailer", "transfer-encoding", "upgrade", "x-forwarded-for", "x-forwarded-host"),
+        *("x-forwarded-port", "x-forwarded-proto", "x-realmgate-proxy-secret", "x-request-id"),
     }
 )
 

@@ -2,7 +2,8 @@
 
 An endpoint without a `CrossOrigin` sends no such headers, so no page of another origin can read its
 responses. `Origin` and `Sec-Fetch-Site` name the page that sent a form: forms of other sites are
-refused. Spec: Fetch §3.2 (`Origin`), §3.3 (CORS protocol); Keycloak: 12.7; attacks: D14
+refused. Spec: Fetch §3.2 (`Origin`), §3.3 (CORS protocol); Keycloak: 12.7 pages of other origins;
+attacks: D14
 """
 
 from collections.abc import Collection, Iterable

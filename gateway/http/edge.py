@@ -8,7 +8,8 @@ known.
 
 Many programs treat `_` and `-` as the same, so a name is compared in its canonical spelling, and a
 spelling that the proxy does not use is rejected.
-Keycloak: 11.1, 13; Spec: RFC 8705 §6.5, RFC 9440 §4, RFC 9449 §4.3; attacks: A1 to A4, A20
+Keycloak: 11.1 certificate lookup, 13 (transport); Spec: RFC 8705 §6.5, RFC 9440 §4, RFC 9449 §4.3;
+attacks: A1 to A4, A20
 """
 
 import hmac

@@ -1,7 +1,7 @@
 """The one place where an exception becomes a response.
 
 The public part of an exception goes to the caller, everything else to the log with the request's
-id. Keycloak: 0.2; Spec: RFC 6749 §5.2, RFC 9110 §10.2.3 (Retry-After)
+id. Keycloak: 0.2 error bodies; Spec: RFC 6749 §5.2, RFC 9110 §10.2.3 (Retry-After)
 """
 
 from collections.abc import Awaitable, Callable

@@ -5,7 +5,7 @@ log out carries a code that is sealed for the session of the browser: only the f
 shown to this user, can answer it.
 
 Frames may be framed by any page, so they have headers of their own: their only content is a script
-of the gateway. The check of the page's origin is in `init`. Keycloak: 12.6;
+of the gateway. The check of the page's origin is in `init`. Keycloak: 12.6 logout;
 Spec: OpenID Connect Session Management §3.2
 """
 

@@ -198,7 +198,8 @@ class SecurityHeadersMiddleware:
     a path outside all realms has the defaults.
 
     Values are sent as the realm sets them, empty ones are not sent; the content security policy is
-    sent with pages only. Spec: 2.2 `browser_security_headers`; Keycloak: 0.3, 14
+    sent with pages only. Spec: 2.2 `browser_security_headers`; Keycloak: 0.3 headers, 14 (browser
+    headers)
     """
 
     def __init__(self, app: ASGIApp, directory: Directory) -> None:

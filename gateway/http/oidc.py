@@ -2,7 +2,7 @@
 
 The prefix /auth is stripped before the table is read. Metadata, keys and the public document of a
 realm are each rendered once: they stay the same until the realm changes, or one of its keys begins
-to sign or retires. Keycloak: 12
+to sign or retires. Keycloak: 12 (protocol endpoints)
 
 Spec: part 4 of the owner's specification; RFC 6749 §3.2;
 OpenID Connect Discovery §4, RFC 7517 §5, RFC 9110 §13.1.2 (If-None-Match);

@@ -6,7 +6,7 @@ Every route of the application is a `GuardedEndpoint`, which a test of the compo
 `sslRequired` and "realm enabled" are checked for each request to a realm, before an endpoint reads
 more of it, unless the endpoint declares an exemption and the reason for it. The headers of the
 realm are written by `gateway/http/middleware.py`.
-Keycloak: token endpoint, checks 1 and 2; 0.3, 1.1, 13
+Keycloak: token endpoint, checks 1 and 2; 0.3 headers, 1.1 order of checks, 13 (transport)
 """
 
 from abc import ABC, abstractmethod

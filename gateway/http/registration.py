@@ -2,7 +2,7 @@
 
 `default` and `openid-connect` register clients in the formats of Keycloak and of RFC 7591,
 `install` returns the configuration of an adapter.
-Keycloak: 7.3; client registration service; Spec: RFC 7591, RFC 7592
+Keycloak: 7.3 clients; client registration service; Spec: RFC 7591, RFC 7592
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -20,7 +20,7 @@ JSON_UTF8: Final = (b"content-type", b"application/json;charset=UTF-8")
 _AT_ONCE: Final = 100
 """Items of a list that are encoded in one step."""
 NOT_KEPT: Final[Headers] = ((b"cache-control", b"no-store, must-revalidate, max-age=0"),)
-"""Of responses that the back button must not show again. Keycloak: 12.9"""
+"""Of responses that the back button must not show again. Keycloak: 12.9 device authorization"""
 NO_STORE: Final[Headers] = ((b"cache-control", b"no-store"), (b"pragma", b"no-cache"))
 
 

@@ -1,16 +1,10 @@
-"""What a mail says, as text and as HTML, in the language of the user.
+"""Mails as text and as HTML, in the language of the user: their texts, themes and headers.
 
-The texts are Keycloak's keys, `<kind>Subject` and `<kind>Body`; those of the realm (`localization`)
+The texts are Keycloak's keys, `<kind>Subject` and `<kind>Body`; texts of the realm (`localization`)
 override the built-in ones. All of them are plain text: the template of the HTML escapes every one,
-so that no name and no text brings markup into a mail. Keycloak: themes
-
-Themes of mails: an operator's templates in place of the built-in HTML, by the name of the theme.
-
-Everything is read when a worker starts, and checked by rendering a mail, so that no realm and no
-mail names a file. docs/sign-in-pages.md#mails
-
-The form of a mail: headers, and its body as text and HTML.
-
+so that no name and no text brings markup into a mail. A theme is an operator's template in place of
+the built-in HTML. All themes are read when a worker starts, and checked by rendering a mail, so
+that no realm and no mail names a file. Keycloak: themes; docs/sign-in-pages.md#mails;
 Spec: RFC 5322 §3.6, RFC 2046 §5.1.4 (multipart/alternative), RFC 3834 §5 (Auto-Submitted)
 """
 
@@ -105,7 +99,7 @@ def _refused(place: Path | str, allowed: str) -> InvalidInput:
 
 _BEGIN_LEFT_TO_RIGHT: Final = "\u2066"
 _END_OF_DIRECTION: Final = "\u2069"
-"""Isolate names and commands, whose signs would move to other places. Unicode: UAX #9."""
+"""Isolate names and commands from bidirectional text around them. Unicode: UAX #9."""
 
 
 def expiring_arguments(mail: Mail, texts: Texts) -> tuple[str, str]:

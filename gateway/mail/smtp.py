@@ -100,7 +100,7 @@ class SmtpMailSender:
 
 
 async def _part(client: aiosmtplib.SMTP) -> None:
-    """End the session. The server has the mail: how it parts makes no difference."""
+    """End the session; errors are ignored, since the server has accepted the mail."""
     with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
         async with asyncio.timeout(_PARTING_TIME.total_seconds()):
             await client.quit()
@@ -114,7 +114,7 @@ def _abort(opened: socket.socket) -> None:
 
 
 def _refusal(server: MailServer, error: aiosmtplib.SMTPException | OSError) -> MailNotSent:
-    """Return the failure with what the server answered.
+    """Return the failure with the server's reply.
 
     Only a refusal of the mail itself is final: a wrong password can be corrected meanwhile.
     """

@@ -1,13 +1,10 @@
-"""One JSON object a line on standard output, from the gateway and from libraries.
+"""One JSON object a line on standard output, from the gateway and from libraries, without secrets.
 
 A line has the fields it was written with and no others: data of a request is on the request's own
-line. Every line passes `redact`; only the time is added after it.
-
-Removes secrets from log lines: values by their name, texts by their form.
-
-The whole value of a secret name is removed. In any other text, JWTs, PEM blocks (escaped ones
-too), Authorization credentials, passwords in addresses, and `name=value` or `"name": "value"`
-pairs of a secret name are removed, at any depth. Source: attacks E5, scoreboard S20.
+line. Every line passes `redact`; only the time is added after it. It removes the whole value of a
+secret name. In any other text it removes JWTs, PEM blocks (escaped ones too), Authorization
+credentials, passwords in addresses, and `name=value` or `"name": "value"` pairs of a secret name,
+at any depth. Source: attacks E5, scoreboard S20.
 """
 
 import io

@@ -1,20 +1,12 @@
-"""What goes out: documents, logout notices, webhooks, and tokens for mail servers.
+"""Outgoing documents, logout notices, webhooks, and tokens for mail servers.
 
-Documents of clients at URLs, cached by URL with bounds of size and age.
+Documents of clients are cached by URL with bounds of size and age. A failure is cached too, for a
+short time: a caller cannot make the gateway send a request each time it asks for one.
 
-A failure is cached too, for a short time: a caller cannot make the gateway send a request each time
-it asks for one.
-
-Sends logout tokens to clients. Spec: OpenID Connect Back-Channel Logout §2.5, §2.8.
-
-Sends events to webhooks, signed as Standard Webhooks describes.
-
-The header `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64.
-Receivers compare it, refuse old timestamps, and recognize an event that comes again by its id.
-docs/events.md
-
-Access tokens for mail servers that take no password (XOAUTH2). Spec: RFC 6749 §4.4.
-
+Webhooks are signed as Standard Webhooks describes: the header `webhook-signature` is `v1,` and the
+HMAC-SHA256 of `id.timestamp.body` in base64. Receivers compare it, refuse old timestamps, and
+recognize a repeated event by its id (docs/events.md). Mail servers that take no password get an
+access token (XOAUTH2). Spec: OpenID Connect Back-Channel Logout §2.5, §2.8; RFC 6749 §4.4;
 Keycloak: 8.1 (smtpServer)
 """
 
@@ -48,7 +40,7 @@ _MOST_DOCUMENT_BYTES: Final = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """A document, or else why there is none."""
+    """A document or the reason for its absence."""
 
     at: datetime
     content: bytes | None = field(repr=False)

@@ -1,26 +1,15 @@
-"""The one HTTP client for URLs that others name, such as a client's `jwks_uri`.
+"""The HTTP client for URLs that the operator does not choose, such as a client's `jwks_uri`.
 
-It connects to the address that was checked, never resolves a name twice, follows no redirect,
-uses no proxy of the environment, and sends nothing but the request. One request has a limit of
-time in total and of size. CWE-918; attacks C20, C21; Spec: RFC 9112 §2, RFC 9110 §9
+It connects to the address that was checked, never resolves a name twice, follows no redirect, uses
+no proxy of the environment, and sends nothing but the request. One request has a limit of time in
+total and of size. Connections lead to public addresses and to networks of the operator; ambiguous
+URLs are refused. CWE-918; attacks C20, C21; Spec: RFC 3986 §3, RFC 6890 §2.2.2, RFC 9110 §9, RFC
+9112 §2
 
-Which IP addresses the gateway connects to for others: public ones, and networks of the operator.
-
-Spec: RFC 6890 §2.2.2 (special-purpose addresses); attacks C21
-
-Resolving host names in the threads of the event loop, few at a time.
-
-A slow name server of others must not use up the threads that connections to the stores need, nor
-hold up names that were resolved before: realms and authorities choose names, and none of them may
-decide whether a list or a responder of another realm can be asked. CWE-400; attacks A12, C21
-
-TCP connections to servers that others name, such as the mail server of a realm.
-
-They lead to the address that was checked: a name is never resolved twice. CWE-918; attacks C21
-
-The parts of a URL that the gateway may request; anything ambiguous is refused.
-
-Spec: RFC 3986 §3; attacks C20, C21
+Host names are resolved in the threads of the event loop, few at a time. A slow name server must not
+use up the threads for connections to the stores, nor delay names that were resolved before: realms
+and authorities choose names, and none of them may decide whether a list or a responder of another
+realm can be asked. CWE-400; attacks A12, C21
 """
 
 import asyncio
@@ -68,9 +57,7 @@ class AddressPolicy:
         return address.is_global and not unusual
 
 
-def _with_contained(
-    address: IPv4Address | IPv6Address,
-) -> tuple[IPv4Address | IPv6Address, ...]:
+def _with_contained(address: IPv4Address | IPv6Address) -> tuple[IPv4Address | IPv6Address, ...]:
     """Return the address, or the ones that count where it stands for IPv4 addresses."""
     if isinstance(address, IPv4Address):
         return (address,)
@@ -98,7 +85,7 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 _NAMES_AT_ONCE: Final = 2
 """Of the four threads that uvloop resolves names in."""
 LONGEST_LOOK_UP: Final = timedelta(milliseconds=500)
-"""Of a name whose addresses are known; these are used where it takes longer."""
+"""For a name with known addresses; these are used where it takes longer."""
 KNOWN_FOR: Final = timedelta(hours=1)
 _KNOWN_BYTES: Final = 256 * 1024
 
@@ -182,7 +169,7 @@ _PORTS: Final = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """What is requested, and of which server. `path` is with its query."""
+    """Method, URL and server of a request. `path` is with its query."""
 
     secure: bool
     host: str
@@ -272,11 +259,7 @@ class GuardedHttpClient:
         return await self._in_time("GET", url, (), b"")
 
     async def post(
-        self,
-        url: str,
-        content: bytes,
-        media_type: str,
-        headers: Sequence[tuple[str, str]] = (),
+        self, url: str, content: bytes, media_type: str, headers: Sequence[tuple[str, str]] = ()
     ) -> Response:
         """Request the URL by POST."""
         length = str(len(content))

@@ -1,6 +1,6 @@
 """The account console as the purpose of a sign-in: its pages, its client, and the way back.
 
-Keycloak: 8.6, 17.7
+Keycloak: 8.6 a new realm, 17.7 account console
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ class AccountVisit:
 
     `action` is a required action as in `kc_action`, `action_parameter` what follows its name.
 
-    Keycloak: 17.7.
+    Keycloak: 17.7 account console.
     """
 
     client: ClientEntry = field(repr=False)
@@ -134,7 +134,7 @@ class ConsoleClients:
 
     The console is there while the realm has an enabled client `account`, whose roles say what users
     may do. Users sign in to `account-console`, or to `account` where the realm lacks that.
-    Keycloak: 8.6, 17.7
+    Keycloak: 8.6 a new realm, 17.7 account console
     """
 
     def __init__(self, directory: Directory) -> None:

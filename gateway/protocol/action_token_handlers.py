@@ -4,6 +4,7 @@ Keycloak: ExecuteActionsActionTokenHandler, ResetCredentialsActionTokenHandler,
 UpdateEmailActionTokenHandler, VerifyEmailActionTokenHandler
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -78,6 +79,20 @@ def _another_address(visit: LinkVisit, message: PageMessage) -> PageError:
     )
 
 
+def _require_offered(visit: LinkVisit, actions: Iterable[str]) -> None:
+    """Raise PageError where the realm does not have one of the actions, or has disabled it.
+
+    Keycloak checks the actions of ExecuteActionsActionTokenHandler alone.
+    """
+    if not all(map(visit.request.realm.sign_in.offers, actions)):
+        raise refused_link(
+            PageMessage.invalidTokenRequiredActions,
+            EventError.RESOLVE_REQUIRED_ACTIONS,
+            reason="an action was disabled or removed",
+            client=visit.client.client,
+        )
+
+
 _CONFIRM_ACTIONS: Final = "confirmExecutionOfActions"
 _ADDRESS_CHANGED: Final = PageMessage.linkNotValidMessage
 
@@ -100,13 +115,7 @@ class ExecuteActionsLink:
     async def check(self, visit: LinkVisit) -> None:
         require_same_address(visit, _ADDRESS_CHANGED)
         await self._marks(visit)
-        if not all(map(visit.request.realm.sign_in.offers, visit.token.actions)):
-            raise refused_link(
-                PageMessage.invalidTokenRequiredActions,
-                EventError.RESOLVE_REQUIRED_ACTIONS,
-                reason="an action was disabled or removed",
-                client=visit.client.client,
-            )
+        _require_offered(visit, visit.token.actions)
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
         return Confirmation(
@@ -216,6 +225,8 @@ class UpdateEmailLink:
         token, user = visit.token, visit.user
         if not visit.request.realm.sign_in.offers(UPDATE_EMAIL):
             raise _update_cancelled(visit)
+        if not _new_address(visit).may_change_email:
+            raise _update_cancelled(visit)
         if token.email != user.email or token.new_email != pending_email(user):
             raise _update_cancelled(visit)
         async with self._database.read() as stores:
@@ -231,8 +242,7 @@ class UpdateEmailLink:
         """Change the address, and end other sessions where the user asked for it."""
         request, client = visit.request, visit.client.client
         try:
-            profile = OwnProfile(request.realm, unlocks_email=True)
-            change = await self._emails.confirm(profile, visit.token)
+            change = await self._emails.confirm(_new_address(visit), visit.token)
         except LinkEnded as ended:
             raise _update_cancelled(visit) from ended
         except ProfileRejected as rejected:
@@ -253,6 +263,10 @@ class UpdateEmailLink:
             title=_UPDATED_TITLE,
             locale=visit.user.locale,
         )
+
+
+def _new_address(visit: LinkVisit) -> OwnProfile:
+    return OwnProfile(visit.request.realm, unlocks_email=True)
 
 
 def _update_cancelled(visit: LinkVisit) -> PageError:
@@ -284,6 +298,7 @@ class VerifyEmailLink:
 
     async def check(self, visit: LinkVisit) -> None:
         require_same_address(visit, _STALE_LINK)
+        _require_offered(visit, (VERIFY_EMAIL,))
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
         """Name the account as well: who owns the address may not have registered it."""

@@ -1,6 +1,6 @@
 """The links of mails: opened by GET, used once by POST.
 
-Keycloak: LoginActionsService, 16.2
+Keycloak: LoginActionsService, 16.2 mailed links
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,14 @@ from typing import ClassVar, Final, Protocol
 
 from gateway.authentication.action_tokens import read_action_token
 from gateway.authentication.engine import AccountChange
-from gateway.authentication.validity import Cause, IssuedCredential, NoLongerValid, Validity
+from gateway.authentication.validity import (
+    Cause,
+    ClientPart,
+    IssuedCredential,
+    NoLongerValid,
+    SessionName,
+    Validity,
+)
 from gateway.domain.authentication import ActionToken, ActionTokenKind, AuthenticationSession
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
@@ -115,7 +122,7 @@ class ActionTokenEndpoint:
     Methods raise PageError for a link without effect, and StoreUnavailable.
 
     Mail scanners open links before their readers do: GET changes nothing. Of several POSTs, at any
-    gateways, one acts. Keycloak: LoginActionsService, 16.2
+    gateways, one acts. Keycloak: LoginActionsService, 16.2 mailed links
     """
 
     def __init__(
@@ -185,6 +192,8 @@ class ActionTokenEndpoint:
         issued = IssuedCredential(
             issued_at=token.issued_at.timestamp(),
             client=client,
+            session=None if token.session is None else SessionName(token.session),
+            part=ClientPart.UNRELATED,
             user_id=token.user_id,
             user_added_at=token.user_added_at,
         )
@@ -211,6 +220,8 @@ _REFUSALS: Final[Mapping[Cause, tuple[PageMessage, str]]] = {
     Cause.USER_REMOVED: (PageMessage.linkNotValidMessage, EventError.USER_NOT_FOUND),
     Cause.USER_DISABLED: (PageMessage.accountDisabledMessage, EventError.USER_DISABLED),
     Cause.CLIENT_UNUSABLE: (PageMessage.clientDisabledMessage, EventError.CLIENT_DISABLED),
+    # A change of the address is all that is asked for in a session by a link.
+    Cause.SESSION_OVER: (PageMessage.emailVerificationCancelled, EventError.SESSION_EXPIRED),
 }
 """Page and error of the event; a link that is refused for another cause has expired."""
 

@@ -1,6 +1,7 @@
 """Sign-ins whose tokens a client asks for later: the code, redeemed once, and what must still hold.
 
-Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4, 1.8; attacks: C4, C5, C7
+Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4 code grant, 1.8 device grant; attacks:
+C4, C5, C7
 """
 
 from collections.abc import Mapping
@@ -48,7 +49,7 @@ class PastSignIn:
 class SignInRedemption:
     """Finds past sign-ins, and what their tokens are issued for.
 
-    Session, user and consent must still hold. Keycloak: 1.4 (rows 3, 7, 12), 1.8
+    Session, user and consent must still hold. Keycloak: 1.4 (rows 3, 7, 12), 1.8 device grant
     """
 
     def __init__(self, validity: Validity, sessions: Sessions, consents: Consents) -> None:
@@ -137,7 +138,7 @@ _FAILURES_OF_CAUSES: Final[Mapping[Cause, tuple[str, str]]] = {
     Cause.USER_DISABLED: ("User disabled", EventError.USER_DISABLED),
     Cause.USER_LOCKED_OUT: ("Invalid user credentials", EventError.USER_TEMPORARILY_DISABLED),
 }
-"""Description and error of the event. Keycloak: 1.4, 1.8 (26.7.5)"""
+"""Description and error of the event. Keycloak: 1.4 code grant, 1.8 device grant (26.7.5)"""
 _CAUSES_OF_USERS: Final = frozenset({Cause.USER_DISABLED, Cause.USER_LOCKED_OUT})
 
 
@@ -169,7 +170,7 @@ class CodeRedemption:
 
     The code is spent by the attempt, whatever comes of it. One that is presented again ends the
     client's part in the session, and with it every token that was issued for the code. Spec: RFC
-    6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5, C7
+    6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4 code grant; attacks: C4, C5, C7
     """
 
     def __init__(

@@ -18,7 +18,7 @@ from gateway.protocol.scopes import GrantedScopes
 
 
 class ConsentDetail(StrEnum):
-    """The event detail `consent`. Keycloak: 10.2."""
+    """The event detail `consent`. Keycloak: 10.2 event details."""
 
     NOT_REQUIRED = "no_consent_required"
     PERSISTENT = "persistent_consent"

@@ -1,6 +1,6 @@
 """Devices without a browser: they ask here, and their users answer in a browser elsewhere.
 
-Spec: RFC 8628 §3.1 to §3.3, §5.1, §6.1; Keycloak: 12.9, 1.8
+Spec: RFC 8628 §3.1 to §3.3, §5.1, §6.1; Keycloak: 12.9 device authorization, 1.8 device grant
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,8 @@ DEVICE_NOTE: Final = "device_user_code"
 class DeviceConnection:
     """The client of the device, what it asks for, and the code that the user typed.
 
-    A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.9
+    A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.9 device
+    authorization
     """
 
     client: ClientEntry = field(repr=False)
@@ -136,7 +137,7 @@ class UserCodes:
     """Finds the devices of user codes.
 
     An address may try a few codes that do not exist, and has to wait then. Spec: RFC 8628 §3.3,
-    §5.1; Keycloak: 12.9
+    §5.1; Keycloak: 12.9 device authorization
     """
 
     def __init__(self, devices: DeviceAuthorizationStore, services: CheckServices) -> None:
@@ -200,7 +201,7 @@ class DeviceResult(StrEnum):
 class DeviceApprovals:
     """Stores the answers of users.
 
-    Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8
+    Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8 device grant
     """
 
     def __init__(self, joining: SessionJoining, devices: DeviceAuthorizationStore) -> None:
@@ -276,7 +277,7 @@ class DeviceAuthorizationEndpoint:
 
     Client authentication, the client's permission, repeated parameters, sizes, PKCE, in this order.
     Scopes that the client may not have are left out, as in Keycloak. Spec: RFC 8628 §3.1, §3.2,
-    §6.1; Keycloak: 12.9
+    §6.1; Keycloak: 12.9 device authorization
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The public documents of a realm: metadata, key set, realm information.
 
 Only what works here is listed. Spec: OpenID Connect Discovery §3, RFC 8414 §2, RFC 8705 §5,
-RFC 9449 §5.1, RFC 9701 §7; Keycloak: 12.1, 12.2
+RFC 9449 §5.1, RFC 9701 §7; Keycloak: 12.1 discovery, 12.2 keys
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """User events of requests: composed here alone, with the events of lock-outs.
 
-Keycloak: 10.1 to 10.3, 4.2
+Keycloak: 10.1 to 10.3 event types to errors, 4.2 what counts
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from gateway.representations.shapes import MASK
 def note_refusal(event: EventDraft, refusal: SignInRefused) -> None:
     """Note the user of a refusal, and the lock-out as a further event.
 
-    Keycloak: 4.2
+    Keycloak: 4.2 what counts
     """
     event.user_id = refusal.user_id
     if refusal.lockout is not None:
@@ -69,7 +69,7 @@ class EventRecording:
 
     A request without an event type is not recorded, nor is one that failed for want of a store;
     what it has changed in an account before is. Texts from outside are shortened, and masked where
-    they look like a secret. Keycloak: 10.1 to 10.3
+    they look like a secret. Keycloak: 10.1 to 10.3 event types to errors
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """The identity cookie of a browser, and the login status that pages of clients ask for.
 
-Spec: OpenID Connect Session Management §3; Keycloak: 12.6
+Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
 """
 
 import hashlib
@@ -21,14 +21,13 @@ from gateway.authentication.validity import (
     is_usable_client,
 )
 from gateway.domain import base64url
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, origins_of
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.lookups import Directory, RealmEntry
 from gateway.domain.sessions import UserSession, session_maximum_ends_at
 from gateway.domain.users import User
 from gateway.protocol.claims.mapper import AUTH_TIME
 from gateway.protocol.requests import ProtocolRequest
-from gateway.representations.clients import origins_of
 
 IDENTITY_TYPE: Final = "Serialized-ID"
 _LONGEST_COOKIE: Final = 4096
@@ -45,7 +44,7 @@ class IdentityCookies:
     The value of KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key, which only gateways
     can make; it names a session, and holds no longer than that. KEYCLOAK_SESSION is a hash of the
     session's id, which pages of clients compare with the `session_state` that they were given.
-    Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11, createLoginCookie (26.7)
+    Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11 cookies, createLoginCookie (26.7)
     """
 
     identity: str = field(repr=False)
@@ -157,7 +156,7 @@ class LoginStatus(Enum):
 
     A page of the client asks a frame of the gateway, which asks here with the browser's cookie.
     Only pages at an origin of the client get an answer. Spec: OpenID Connect Session Management §3;
-    Keycloak: 12.6
+    Keycloak: 12.6 logout
     """
 
     REFUSED = auto()

@@ -1,7 +1,7 @@
 """Logout: by the user's browser or a client's refresh token, and the notices to clients.
 
 Spec: OpenID Connect RP-Initiated Logout §2, §3, Front-Channel Logout §2, §3, Back-Channel Logout
-§2.4 to §2.8; Keycloak: 12.6; attacks: C2, C3, C23
+§2.4 to §2.8; Keycloak: 12.6 logout; attacks: C2, C3, C23
 """
 
 import uuid
@@ -116,7 +116,6 @@ class LogoutRequest:
 
     @property
     def hinted_session(self) -> str | None:
-        """The session that the hint names."""
         session_id = (self.hint or {}).get("sid")
         return session_id if isinstance(session_id, str) else None
 
@@ -132,7 +131,7 @@ async def check_logout_request(
 ) -> LogoutRequest:
     """Return what the parameters ask for; raises PageError and StoreUnavailable.
 
-    Spec: OpenID Connect RP-Initiated Logout §2, §3; Keycloak: 12.6; attacks C2, C3, C23
+    Spec: OpenID Connect RP-Initiated Logout §2, §3; Keycloak: 12.6 logout; attacks C2, C3, C23
     """
     if parameters.repeated:
         raise invalid_request_page("duplicated parameter")
@@ -245,7 +244,7 @@ LogoutOutcome = AskToLogOut | LoggedOut
 class BrowserLogout:
     """Ends the sessions of browsers.
 
-    Spec: OpenID Connect RP-Initiated Logout §2; Keycloak: 12.6
+    Spec: OpenID Connect RP-Initiated Logout §2; Keycloak: 12.6 logout
     """
 
     def __init__(self, directory: Directory, sessions: Sessions) -> None:
@@ -394,7 +393,7 @@ def logout_token(
 
     Raises LookupError where the realm has no key for it.
 
-    Spec: OpenID Connect Back-Channel Logout §2.4, §2.6; Keycloak: 12.6
+    Spec: OpenID Connect Back-Channel Logout §2.4, §2.6; Keycloak: 12.6 logout
     """
     events: dict[str, Any] = {_LOGOUT_EVENT: {}}
     if client.logout.revoke_offline_tokens:

@@ -23,6 +23,7 @@ from gateway.client_policies import (
     check_authorization,
     check_start,
     client_for_tokens,
+    sign_in_demands,
 )
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail
@@ -165,6 +166,11 @@ def check_authorization_request(
     """Return what the policies demand of the sign-in of a verified request; raises OAuthError."""
     with _refused_by_policies(request):
         return check_authorization(realm_policies(request.realm), asked)
+
+
+def current_demands(request: ProtocolRequest, asked: AuthorizationRequested) -> SignInDemands:
+    """Return what the policies demand of the sign-in of a request that they have accepted."""
+    return sign_in_demands(realm_policies(request.realm), asked)
 
 
 @contextmanager

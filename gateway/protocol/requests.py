@@ -1,7 +1,7 @@
 """A protocol request: its parameters, its page's origin, the realm's requirements, its event.
 
-Spec: RFC 6749 §3.1, §3.2; 2.1 `ssl_required`; Keycloak: EventBuilder, 12.7, sslRequired, token
-endpoint, checks 1 and 2
+Spec: RFC 6749 §3.1, §3.2; 2.1 `ssl_required`; Keycloak: EventBuilder, 12.7 pages of other origins,
+sslRequired, token endpoint, checks 1 and 2
 """
 
 import ipaddress
@@ -81,7 +81,7 @@ class SendingPage:
     `is_own`: it is at an address of the gateway itself. `may_read`: the browser may pass the
     response to the page.
 
-    Keycloak: 12.7
+    Keycloak: 12.7 pages of other origins
     """
 
     origin: str | None = None

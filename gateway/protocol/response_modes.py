@@ -2,7 +2,7 @@
 
 Spec: RFC 6749 §3.1.2, §4.1.2, RFC 9207 §2, OAuth 2.0 Multiple Response Type Encoding Practices
 §2.1, OAuth 2.0 Form Post Response Mode, §2, JWT Secured Authorization Response Mode (JARM) §2.1,
-§2.3; Keycloak: 12.10
+§2.3; Keycloak: 12.10 authorization
 """
 
 from collections.abc import Callable, Mapping
@@ -74,7 +74,7 @@ def with_common_parameters(issuer: str, response: AuthorizationResponse) -> dict
     state, session_state, iss, code and tokens; of an error: error, error_description, state, iss.
     `iss` is left out for a client with `exclude.issuer.from.auth.response`.
 
-    Spec: RFC 9207 §2 (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10
+    Spec: RFC 9207 §2 (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10 authorization
     """
     target, given = response.target, dict(response.parameters)
     if target.client.authorization.exclude_session_state:

@@ -1,6 +1,6 @@
 """Token revocation: a client ends its own token before its time.
 
-Spec: RFC 7009 §2; Keycloak: 12.5
+Spec: RFC 7009 §2; Keycloak: 12.5 revocation
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,8 @@ from typing import Any
 from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import longest_session
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter, refused
 from gateway.protocol.policy_checks import check_caller
@@ -78,11 +80,10 @@ class RevocationEndpoint:
         await self._require_own(request, caller, claims)
         request.event.user_id = _text(claims.get("sub"))
         request.event.details[Detail.TOKEN_ID] = str(claims["jti"])
+        realm = request.realm.realm
         async with self._database.write() as stores:
             await stores.revocations.revoke(
-                request.realm.realm.id,
-                str(claims["jti"]),
-                datetime.fromtimestamp(float(claims["exp"]), UTC),
+                realm.id, str(claims["jti"]), _kept_until(realm, claims, request.now)
             )
 
     async def _revoke_refresh_token(
@@ -116,6 +117,17 @@ class RevocationEndpoint:
             raise refused("invalid_request", "Unmatching clients", EventError.INVALID_REQUEST)
         await self._constraint.require_of_parameter(request, client, claims)
         check_caller(request, caller, EventKind.TOKEN_REVOKE, presented=claims)
+
+
+def _kept_until(realm: Realm, claims: Mapping[str, Any], now: datetime) -> datetime:
+    """Return until when the revocation counts: for what was exchanged from the token, too.
+
+    In a session that lives no longer than the session; without one, no longer than the token.
+    """
+    expires_at = datetime.fromtimestamp(float(claims["exp"]), UTC)
+    if "sid" not in claims:
+        return expires_at
+    return max(expires_at, now + longest_session(realm.session_limits))
 
 
 def _text(claim: Any) -> str | None:

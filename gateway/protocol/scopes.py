@@ -1,6 +1,6 @@
 """Client scopes of a token: granted by name, and the user's roles and claims that they allow.
 
-Spec: RFC 6749 §3.3; Keycloak: client scopes, 2.1, scope mappings
+Spec: RFC 6749 §3.3; Keycloak: client scopes, 2.1 headers and keys, scope mappings
 """
 
 from collections import defaultdict
@@ -188,7 +188,7 @@ def _scope_names(requested: str) -> tuple[str, ...]:
 
 
 SIGNED_IN: Final = "1"
-"""`acr` of a sign-in with one factor. Keycloak: 2.2."""
+"""`acr` of a sign-in with one factor. Keycloak: 2.2 claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,8 @@ class ClaimsContext:
 
     A client without full scope gets only roles that are its own, or in its scope mappings or in
     those of the scopes it was granted. A client whose reach is limited gets no administrative roles
-    beyond that, except those of its own service account. Keycloak: 2.1, scope mappings
+    beyond that, except those of its own service account. Keycloak: 2.1 headers and keys, scope
+    mappings
     """
 
     subject: TokenSubject

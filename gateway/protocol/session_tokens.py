@@ -1,6 +1,6 @@
 """The services that grants share, and the first tokens of a client in a session.
 
-Keycloak: 1.3, 3
+Keycloak: 1.3 token response, 3 (sessions)
 """
 
 import uuid
@@ -57,7 +57,7 @@ class GrantServices:
 class SessionTokens:
     """Begins sessions and issues their first tokens.
 
-    Keycloak: 1.3, 3.
+    Keycloak: 1.3 token response, 3 (sessions).
     """
 
     def __init__(

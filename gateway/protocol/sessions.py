@@ -1,7 +1,7 @@
 """Sessions: begun at a sign-in, joined by further clients, refreshed, and ended.
 
 A session past its idle or maximum lifespan is over, even if a store still has it.
-Spec: 2.1 (session settings); Keycloak: 3
+Spec: 2.1 (session settings); Keycloak: 3 (sessions)
 """
 
 import base64
@@ -213,7 +213,7 @@ class Sessions:
     ) -> Joined:
         """Let a client take part in the offline session with the id of an online one.
 
-        The offline session begins with its first client. Keycloak: 3, offline sessions
+        The offline session begins with its first client. Keycloak: 3 (sessions), offline sessions
         """
         async with self._database.write() as stores:
             store = stores.offline_sessions
@@ -272,7 +272,8 @@ class Sessions:
     async def revoke(self, session: UserSession, client: Client) -> None:
         """Take the client out of the session of a revoked token.
 
-        With an offline session it leaves the online one of the same id too. Keycloak: 12.5 (26.7.5)
+        With an offline session it leaves the online one of the same id too. Keycloak: 12.5
+        revocation (26.7.5)
         """
         await self.leave(session, client)
         if session.offline:
@@ -324,7 +325,7 @@ class Sessions:
         """End the user's sessions, online and offline, with notices; return their ids.
 
         Those with the id of `keep` last: the online session of the browser, and the offline one
-        that applications began in it. Keycloak: 16.1
+        that applications began in it. Keycloak: 16.1 required actions
         """
         ending = await self.list_others(realm.id, user_id, keep=keep)
         for session_id in ending:

@@ -1,7 +1,7 @@
 """The completion of a sign-in in a browser: the session with the client's part, and the response.
 
-Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10,
-attachSession, OIDCLoginProtocol; attacks: session fixation
+Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10
+authorization, attachSession, OIDCLoginProtocol; attacks: session fixation
 """
 
 import json
@@ -252,6 +252,7 @@ class SignInCompletion:
     """Begins or joins the session, and issues what the client asked for.
 
     Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10
+    authorization
     """
 
     def __init__(self, sessions: Sessions, encryption: ClientEncrypters) -> None:

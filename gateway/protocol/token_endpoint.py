@@ -3,7 +3,7 @@
 grant_type -> client authentication -> repeated parameters -> client policies -> DPoP proof -> the
 grant itself. A grant that Keycloak has and the gateway does not support passes the same checks and
 is refused.
-Spec: RFC 6749 §3.2, §5.2, RFC 9449 §5; Keycloak: 1.1 (26.7)
+Spec: RFC 6749 §3.2, §5.2, RFC 9449 §5; Keycloak: 1.1 order of checks (26.7)
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class UnsupportedGrant:
     """Refuses every request; `event` is what Keycloak calls its use.
 
     Their requests pass the checks that all grants share, so that a client that fails to
-    authenticate is answered with 401. Spec: RFC 6749 §5.2; Keycloak: 1.1 (26.7)
+    authenticate is answered with 401. Spec: RFC 6749 §5.2; Keycloak: 1.1 order of checks (26.7)
 
     Keycloak that the gateway does not support.
     """

@@ -1,6 +1,6 @@
 """Userinfo: the claims of the user who signed in, for the client of a token.
 
-Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3
+Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3 userinfo
 """
 
 from collections.abc import Mapping
@@ -120,7 +120,7 @@ def _unverified(error: Exception, event: EventFailure | None) -> BearerChallenge
 
 
 def _session_not_found() -> BearerChallenge:
-    """Return the refusal of a genuine token in a disabled realm. Keycloak: 12.3 (26.7)."""
+    """Return the refusal of a genuine token in a disabled realm. Keycloak: 12.3 userinfo (26.7)."""
     error = EventError.USER_SESSION_NOT_FOUND
     return BearerChallenge("invalid_token", error, event=EventFailure(error))
 

@@ -1,6 +1,7 @@
 """JSON of a user's own account: the profile, credentials, applications, consents.
 
-Keycloak: 17.2, 17.3, 17.4, 17.5; consents have milliseconds
+Keycloak: 17.2 profile, 17.3 account sessions, 17.4 credentials, 17.5 applications; consents have
+milliseconds
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

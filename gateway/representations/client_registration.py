@@ -14,6 +14,7 @@ from typing import Any, Final
 from gateway.domain.clients import (
     CLIENT_AUTHENTICATORS,
     OPENID_CONNECT,
+    SECRET_EXPIRES,
     SELF_SIGNED_METHOD,
     TLS_METHOD,
     WITH_SECRET,
@@ -21,13 +22,9 @@ from gateway.domain.clients import (
 )
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
+from gateway.domain.tables import read_table
 from gateway.representations.client_scopes import PAIRWISE_MAPPER, SECTOR_URI
-from gateway.representations.clients import (
-    SECRET_EXPIRES,
-    new_client_document,
-    parse_client,
-    render_client,
-)
+from gateway.representations.clients import new_client_document, parse_client, render_client
 from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.json_input import parse_json
 from gateway.representations.refusals import refused
@@ -48,70 +45,21 @@ BASIC_SCOPE: Final = "basic"
 PUBLIC: Final = "public"
 PAIRWISE: Final = "pairwise"
 
-GRANT_FLAGS: Final = {
-    "authorization_code": "standardFlowEnabled",
-    "implicit": "implicitFlowEnabled",
-    "password": "directAccessGrantsEnabled",
-    "client_credentials": "serviceAccountsEnabled",
-}
-GRANT_ATTRIBUTES: Final = {
-    "urn:ietf:params:oauth:grant-type:device_code": "oauth2.device.authorization.grant.enabled",
-    "urn:openid:params:grant-type:ciba": "oidc.ciba.grant.enabled",
-    "urn:ietf:params:oauth:grant-type:token-exchange": "standard.token.exchange.enabled",
-    "urn:ietf:params:oauth:grant-type:jwt-bearer": "oauth2.jwt.authorization.grant.enabled",
-    "refresh_token": "use.refresh.tokens",
-}
-TEXTS: Final = {
-    "token_endpoint_auth_signing_alg": "token.endpoint.auth.signing.alg",
-    "id_token_signed_response_alg": "id.token.signed.response.alg",
-    "userinfo_signed_response_alg": "user.info.response.signature.alg",
-    "request_object_signing_alg": "request.object.signature.alg",
-    "authorization_signed_response_alg": "authorization.signed.response.alg",
-    "id_token_encrypted_response_alg": "id.token.encrypted.response.alg",
-    "id_token_encrypted_response_enc": "id.token.encrypted.response.enc",
-    "userinfo_encrypted_response_alg": "user.info.encrypted.response.alg",
-    "userinfo_encrypted_response_enc": "user.info.encrypted.response.enc",
-    "request_object_encryption_alg": "request.object.encryption.alg",
-    "request_object_encryption_enc": "request.object.encryption.enc",
-    "authorization_encrypted_response_alg": "authorization.encrypted.response.alg",
-    "authorization_encrypted_response_enc": "authorization.encrypted.response.enc",
-    "backchannel_client_notification_endpoint": "ciba.backchannel.client.notification.endpoint",
-    "backchannel_authentication_request_signing_alg": "ciba.backchannel.auth.request.signing.alg",
-    "backchannel_token_delivery_mode": "ciba.backchannel.token.delivery.mode",
-    "backchannel_logout_uri": "backchannel.logout.url",
-    "frontchannel_logout_uri": "frontchannel.logout.url",
-    "logo_uri": "logoUri",
-    "policy_uri": "policyUri",
-    "tos_uri": "tosUri",
-    "initiate_login_uri": "initiate.login.uri",
-}
-FLAGS: Final = {
-    "tls_client_certificate_bound_access_tokens": "tls.client.certificate.bound.access.tokens",
-    "dpop_bound_access_tokens": "dpop.bound.access.tokens",
-    "backchannel_logout_session_required": "backchannel.logout.session.required",
-    "backchannel_logout_revoke_offline_tokens": "backchannel.logout.revoke.offline.tokens",
-    "frontchannel_logout_session_required": "frontchannel.logout.session.required",
-    "require_pushed_authorization_requests": "require.pushed.authorization.requests",
-}
+_TABLE: Final = read_table("gateway.representations", "client_registration.toml")
+_Names = Mapping[str, str]
+GRANT_FLAGS: Final[_Names] = _TABLE["grant_flags"]
+GRANT_ATTRIBUTES: Final[_Names] = _TABLE["grant_attributes"]
+TEXTS: Final[_Names] = _TABLE["texts"]
+FLAGS: Final[_Names] = _TABLE["flags"]
+LISTS: Final[_Names] = _TABLE["lists"]
+CERTIFICATE_NAMES: Final[_Names] = _TABLE["certificate_names"]
+"""Names of a client's certificate, of which it has one. Spec: RFC 8705 §2.1.2."""
 _FLAGS_OF_NEW: Final = {
     "backchannel_logout_session_required": True,
     "backchannel_logout_revoke_offline_tokens": False,
     "frontchannel_logout_session_required": False,
 }
 """Of a client whose metadata leave them out."""
-LISTS: Final = {
-    "default_acr_values": "default.acr.values",
-    "request_uris": "request.uris",
-    "post_logout_redirect_uris": "post.logout.redirect.uris",
-}
-CERTIFICATE_NAMES: Final = {
-    "tls_client_auth_subject_dn": "x509.subjectdn",
-    "tls_client_auth_san_dns": "realmgate.certificate.san.dns",
-    "tls_client_auth_san_uri": "realmgate.certificate.san.uri",
-    "tls_client_auth_san_ip": "realmgate.certificate.san.ip",
-    "tls_client_auth_san_email": "realmgate.certificate.san.email",
-}
-"""Names of a client's certificate, of which it has one. Spec: RFC 8705 §2.1.2."""
 SELF_SIGNED_ATTRIBUTE: Final = "realmgate.certificate.self.signed"
 _OF_CERTIFICATES: Final = (*CERTIFICATE_NAMES.values(), "realmgate.certificate.template")
 AUTHENTICATORS: Final = {

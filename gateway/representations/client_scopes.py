@@ -17,6 +17,7 @@ from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.domain.random_values import uuid4
+from gateway.domain.tables import build_value, read_table
 from gateway.representations.components import Property, SettingKind
 from gateway.representations.field_table import FieldTable, Given, Setting, parse_fields
 from gateway.representations.refusals import (
@@ -146,7 +147,7 @@ def with_ids(
 def with_userinfo_option(mapper: ProtocolMapper) -> ProtocolMapper:
     """Return a mapper of a new client or client scope: userinfo has what ID tokens have.
 
-    Keycloak: 7.3
+    Keycloak: 7.3 clients
     """
     return _with_options(mapper, {_USERINFO: mapper.config.get(_ID_TOKEN)})
 
@@ -154,7 +155,7 @@ def with_userinfo_option(mapper: ProtocolMapper) -> ProtocolMapper:
 def with_all_options(mapper: ProtocolMapper) -> ProtocolMapper:
     """Return a mapper as it is shown by itself, with each option where its claims go.
 
-    Keycloak: 7.3
+    Keycloak: 7.3 clients
     """
     if mapper.mapper_type in _OF_ACCESS_TOKENS:
         return _with_options(mapper, dict.fromkeys((_ACCESS_TOKEN, _INTROSPECTION), "true"))
@@ -202,16 +203,6 @@ def parse_mapper(value: Any, path: str, *, of_scope: bool) -> ProtocolMapper:
 
 
 SECTOR_URI: Final = "sectorIdentifierUri"
-_JSON_TYPES: Final = ("String", "long", "int", "boolean", "JSON")
-CLAIM_PATH: Final = Property("claim.name", "Token Claim Name", "Dots make an object of it")
-CLAIM_TYPE: Final = Property(
-    *("jsonType.label", "Claim JSON Type", "The type of the claim", SettingKind.CHOICE),
-    options=_JSON_TYPES,
-)
-TYPED_CLAIM: Final = (CLAIM_PATH, CLAIM_TYPE)
-SEVERAL_VALUES: Final = Property(
-    "multivalued", "Multivalued", "Whether it is a list", SettingKind.FLAG
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +215,15 @@ class MapperType:
     priority: int = 0
 
 
-def render_mapper_type(
-    mapper_type: str, known: MapperType, purposes: Iterable[str]
-) -> dict[str, Any]:
+MAPPER_DESCRIPTIONS: Final[Mapping[str, MapperType]] = build_value(
+    Mapping[str, MapperType], read_table("gateway.representations", "mapper_types.toml")
+)
+"""By id."""
+
+
+def render_mapper_type(mapper_type: str, purposes: Iterable[str]) -> dict[str, Any]:
     """Return the JSON object of a type whose claims may serve those purposes."""
+    known = MAPPER_DESCRIPTIONS[mapper_type]
     options = (
         Property(
             each, f"Add to {each.partition('.')[0]}", "Whether it goes there", SettingKind.FLAG

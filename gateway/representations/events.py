@@ -6,8 +6,8 @@ field may be listed only if it never contains a secret, a password, a key or a c
 other field is left out; of free maps every name is recorded, and only listed ones with their value.
 A listed value is recorded if it is plain, which no PEM, token or address with a password is.
 Keycloak: EventRepresentation, AdminEventRepresentation, RealmEventsConfigRepresentation; the
-representations of the admin API; 10.4, which masks what it knows as a secret and records the rest,
-private keys among it
+representations of the admin API; 10.4 admin events, which masks what it knows as a secret and
+records the rest, private keys among it
 """
 
 import json
@@ -21,6 +21,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.events import SAVED_BY_DEFAULT, AdminEvent, ResourceType, UserEvent
 from gateway.domain.realm import EventsConfig
 from gateway.domain.secrets import looks_secret
+from gateway.domain.tables import read_table
 from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE, MAPPER_TABLE
 from gateway.representations.clients import CLIENT_FIELDS
 from gateway.representations.field_table import FieldTable, Setting, without_none
@@ -146,190 +147,35 @@ class Lists:
 Node = Fields | Named | Lists
 
 
-def _fields(
-    shown: str = "", *, table: FieldTable | None = None, masked: str = "", **inner: Node
-) -> Fields:
-    recorded = frozenset(shown.split()) | (table.recorded if table is not None else frozenset())
-    return Fields(recorded, frozenset(masked.split()), inner)
+_TABLE: Final = read_table("gateway.representations", "recorded_fields.toml")
+_FIELD_TABLES: Final[Mapping[str, FieldTable]] = {
+    "mapper": MAPPER_TABLE,
+    "client_scope": CLIENT_SCOPE_TABLE,
+    "client": CLIENT_FIELDS,
+    "user": USER_TABLE,
+    "realm": REALM_TABLE,
+}
 
 
-def _named(shown: str = "") -> Named:
-    return Named(frozenset(shown.split()))
+def _build_node(row: Any) -> Node:
+    if isinstance(row, str):
+        return Lists() if row == "lists" else _build_node(_TABLE["nodes"][row.removeprefix("@")])
+    if "names" in row:
+        return Named(frozenset(row["names"]))
+    table = _FIELD_TABLES[row["table"]].recorded if "table" in row else frozenset()
+    inner = {name: _build_node(each) for name, each in row.get("inner", {}).items()}
+    return Fields(frozenset(row.get("shown", ())) | table, frozenset(row.get("masked", ())), inner)
 
-
-_MAPPER: Final = _fields(
-    "consentRequired consentText",
-    table=MAPPER_TABLE,
-    config=_named(
-        "access.token.claim aggregate.attrs claim.name full.path id.token.claim"
-        " included.client.audience included.custom.audience introspection.token.claim"
-        " jsonType.label lightweight.claim multivalued role new.role.name user.attribute"
-        " user.session.note userinfo.token.claim usermodel.clientRoleMapping.clientId"
-        " usermodel.clientRoleMapping.rolePrefix usermodel.realmRoleMapping.rolePrefix"
-    ),
-)
-_ROLE: Final = _fields(
-    "id name description scopeParamRequired composite clientRole containerId",
-    composites=_fields("realm", client=Lists()),
-    attributes=_named(),
-)
-_GROUP: Final = _fields(
-    "id name description path parentId subGroupCount realmRoles",
-    attributes=_named(),
-    clientRoles=Lists(),
-    subGroups=_fields("id name path"),
-)
-_CLIENT_SCOPE: Final = _fields(
-    table=CLIENT_SCOPE_TABLE,
-    attributes=_named(
-        "consent.screen.text display.on.consent.screen gui.order"
-        " include.in.openid.provider.metadata include.in.token.scope is.dynamic.scope"
-        " dynamic.scope.regexp"
-    ),
-    protocolMappers=_MAPPER,
-)
-_CLIENT: Final = _fields(
-    "successRequests failedRequests node kid all roles",
-    table=CLIENT_FIELDS,
-    masked="secret registrationAccessToken value privateKey certificate publicKey jwks",
-    attributes=_named(
-        "access.token.header.type.rfc9068 access.token.lifespan access.token.signed.response.alg"
-        " acr.loa.map authorization.encrypted.response.alg authorization.signed.response.alg"
-        " backchannel.logout.revoke.offline.tokens backchannel.logout.session.required"
-        " backchannel.logout.url client.introspection.response.allow.jwt.claim.enabled"
-        " client.offline.session.idle.timeout"
-        " client.offline.session.max.lifespan client.secret.creation.time"
-        " client.secret.expiration.time client.secret.rotated.creation.time"
-        " client.secret.rotated.expiration.time"
-        " client.session.idle.timeout client.session.max.lifespan"
-        " client.use.lightweight.access.token.enabled client_credentials.use_refresh_token"
-        " consent.screen.text default.acr.values direct.naked.impersonation.allowed"
-        " display.on.consent.screen dpop.bound.access.tokens exclude.issuer.from.auth.response"
-        " exclude.session.state.from.auth.response frontchannel.logout.session.required"
-        " frontchannel.logout.url id.token.signed.response.alg login_theme logoUri"
-        " oauth2.device.authorization.grant.enabled oauth2.device.code.lifespan"
-        " oauth2.device.polling.interval oidc.ciba.grant.enabled pkce.code.challenge.method"
-        " policyUri post.logout.redirect.uris realm_client realmgate.certificates.renewal.overlap"
-        " request.object.required"
-        " request.object.signature.alg require.pushed.authorization.requests"
-        " standard.token.exchange.enabled tls.client.certificate.bound.access.tokens"
-        " token.endpoint.auth.signing.alg token.response.type.bearer.lower-case tosUri use.jwks.url"
-        " use.refresh.tokens user.info.response.signature.alg"
-        " x509.allow.regex.pattern.comparison x509.casubjectdn x509.subjectdn"
-    ),
-    authenticationFlowBindingOverrides=_named("browser direct_grant"),
-    protocolMappers=_MAPPER,
-)
-_USER: Final = _fields(
-    "totp serviceAccountClientId disableableCredentialTypes realmRoles groups",
-    table=USER_TABLE,
-    attributes=_named(),
-    clientRoles=Lists(),
-    credentials=_fields("id type userLabel createdDate priority temporary", masked="value"),
-)
-_FLOW: Final = _fields(
-    "id alias newName description type provider providerId topLevel builtIn requirement priority"
-    " authenticatorFlow autheticatorFlow authenticationFlow authenticator authenticatorConfig"
-    " authenticationConfig displayName flowId flowAlias parentFlow userSetupAllowed level index"
-    " configurable requirementChoices"
-)
-_REQUIRED_ACTION: Final = _fields(
-    "alias name providerId enabled defaultAction priority", config=_named("max_auth_age")
-)
-_PROFILE: Final = _fields(
-    "unmanagedAttributePolicy",
-    attributes=_fields(
-        "name displayName group multivalued",
-        validations=_named(),
-        annotations=_named(),
-        required=_fields("roles scopes"),
-        permissions=_fields("view edit"),
-        selector=_fields("scopes"),
-    ),
-    groups=_fields("name displayHeader displayDescription", annotations=_named()),
-)
-_OWN: Final = _fields(
-    "name hosts client audience bearerAudience forwardAuthorization cookieDomain"
-    # Of certificate authorities.
-    " sha256 keySha256 kind subject issuer serial notBefore notAfter",
-    rules=_fields(
-        "name paths methods anonymous realmRoles clientRoles scopes groups clients certificates"
-        " accepts boundOnly audiences"
-    ),
-)
-_COMPONENT: Final = _fields(
-    "id name providerId providerType parentId subType",
-    config=_named(
-        "active algorithm ecGenerateCertificate ecdsaEllipticCurveKey eddsaEllipticCurveKey"
-        " ecdhEllipticCurveKey enabled keySize keyUse priority"
-    ),
-)
-_REALM: Final = _fields(
-    "defaultGroups successRequests failedRequests",
-    table=REALM_TABLE,
-    attributes=_named(
-        "acr.loa.map actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan"
-        " adminEventsExpiration bruteForceProtected cibaAuthRequestedUserHint"
-        " cibaBackchannelTokenDeliveryMode cibaExpiresIn cibaInterval"
-        " clientOfflineSessionIdleTimeout clientOfflineSessionMaxLifespan clientSessionIdleTimeout"
-        " clientSessionMaxLifespan frontendUrl oauth2DeviceCodeLifespan"
-        " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
-        " realmgate.bruteForce.failuresPerAddress"
-        " realmgate.certificates.gatewayAuthorities realmgate.certificates.policies"
-        " realmgate.certificates.expiry.mail.days realmgate.certificates.renewal.overlap"
-        " realmgate.certificates.crl.policy realmgate.certificates.crl.points"
-        " realmgate.certificates.ocsp"
-        " shortVerificationUri userProfileEnabled"
-    ),
-    browserSecurityHeaders=_named(
-        "contentSecurityPolicy contentSecurityPolicyReportOnly referrerPolicy"
-        " strictTransportSecurity xContentTypeOptions xFrameOptions xRobotsTag xXSSProtection"
-    ),
-    smtpServer=_named(
-        "allowutf8 auth authType envelopeFrom from fromDisplayName host port replyTo"
-        " replyToDisplayName ssl starttls user"
-    ),
-    defaultRole=_ROLE,
-    clientProfiles=_fields(profiles=_fields("name description")),
-    clientPolicies=_fields(policies=_fields("name description enabled profiles")),
-    profiles=_fields("name description"),
-    policies=_fields("name description enabled profiles"),
-)
 
 FIELDS: Final[Mapping[ResourceType, Node]] = {
-    ResourceType.REALM: _REALM,
-    ResourceType.AUTHENTICATOR_CONFIG: _fields("id alias", config=_named("defaultProvider")),
-    ResourceType.PROTOCOL_MAPPER: _MAPPER,
-    ResourceType.USER: _USER,
-    ResourceType.USER_LOGIN_FAILURE: Fields(),
-    ResourceType.USER_SESSION: _fields("id username userId ipAddress start lastAccess"),
-    ResourceType.USER_PROFILE: _PROFILE,
-    ResourceType.CLIENT: _CLIENT,
-    ResourceType.CLIENT_INITIAL_ACCESS_MODEL: _fields(
-        "id timestamp expiration count remainingCount webOrigins", masked="token"
-    ),
-    ResourceType.CLUSTER_NODE: _fields("node"),
-    ResourceType.COMPONENT: _COMPONENT,
-    ResourceType.CUSTOM: _OWN,
-    **{
-        resource: node
-        for node, resources in (
-            (_ROLE, ("REALM_ROLE", "REALM_ROLE_MAPPING", "REALM_SCOPE_MAPPING", "CLIENT_ROLE")),
-            (_ROLE, ("CLIENT_ROLE_MAPPING", "CLIENT_SCOPE_MAPPING")),
-            (_FLOW, ("AUTH_FLOW", "AUTH_EXECUTION_FLOW", "AUTH_EXECUTION")),
-            (_REQUIRED_ACTION, ("REQUIRED_ACTION", "REQUIRED_ACTION_CONFIG")),
-            (_GROUP, ("GROUP", "GROUP_MEMBERSHIP")),
-            (_CLIENT_SCOPE, ("CLIENT_SCOPE", "CLIENT_SCOPE_CLIENT_MAPPING")),
-        )
-        for resource in map(ResourceType, resources)
-    },
+    ResourceType(name): _build_node(row) for name, row in _TABLE["resources"].items()
 }
 """Every kind of resource; a test checks that none is missing."""
 
 
 def recorded(resource: ResourceType, document: object, fields: FieldTable | None = None) -> str:
     """Return what is kept of `document`, as JSON text: the recorded `fields`, where given."""
-    node = FIELDS.get(resource, Fields()) if fields is None else _fields(table=fields)
+    node = FIELDS.get(resource, Fields()) if fields is None else Fields(fields.recorded)
     kept = _of(node, document)
     text = _json({} if kept is _NOTHING else kept)
     if len(text) > LARGEST:

@@ -10,21 +10,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.domain.errors import UnusableSetting
+from gateway.domain.flows import GONE, default_id
+from gateway.domain.tables import build_value, read_table
 from gateway.representations.components import (
     Component,
     Config,
-    Property,
     ProviderDescription,
     SettingKind,
 )
 from gateway.representations.field_table import parse_strictly
-from gateway.representations.flows import GONE, default_id
 from gateway.representations.shapes import MAX_INTEGER, Count, Shape, TextList
 
 POLICY_TYPE: Final = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy"
 ANONYMOUS: Final = "anonymous"
 AUTHENTICATED: Final = "authenticated"
-_BOTH: Final = (ANONYMOUS, AUTHENTICATED)
 
 TRUSTED_HOSTS: Final = "trusted-hosts"
 SENDER_MUST_MATCH: Final = "host-sending-registration-request-must-match"
@@ -46,99 +45,27 @@ _REQUIRED: Final = {
 _POLICY_MEMBERS: Final = (("name", "name"), ("providerId", "provider_id"), ("subType", "sub_type"))
 
 
-def _property(name: str, kind: SettingKind, standard: str | None = None) -> Property:
-    return Property(name, f"{name}.label", f"{name}.tooltip", kind, standard)
-
-
-def _provider(name: str, text: str, *properties: Property) -> ProviderDescription:
-    return ProviderDescription(name, text, properties)
-
-
-POLICY_PROVIDERS: Final = (
-    _provider(
-        *("allowed-client-templates", "Which client scopes a client may name"),
-        _property(ALLOWED_SCOPES, SettingKind.CHOICES),
-        replace(_property(DEFAULT_SCOPES, SettingKind.FLAG, "true"), as_boolean=True),
-    ),
-    _provider(
-        *(
-            "registration-web-origins",
-            "Not supported: the web origins of a token decide which pages may use it",
-        ),
-        Property(
-            _WEB_ORIGINS,
-            "registration-web-origins.label",
-            "registration-web-origins.tooltip",
-            SettingKind.TEXTS,
-        ),
-    ),
-    _provider("client-disabled", "A new client is disabled until an administrator enables it"),
-    _provider("scope", "A new client gets no roles beyond those in its scope"),
-    _provider(
-        *("max-clients", "No client is added to a realm that has this many"),
-        _property(MAX_CLIENTS, SettingKind.NUMBER, "200"),
-    ),
-    _provider(
-        *("allowed-protocol-mappers", "Which types of protocol mappers a client may bring"),
-        Property(
-            ALLOWED_MAPPERS,
-            "allowed-protocol-mappers.label",
-            "allowed-protocol-mappers.tooltip",
-            SettingKind.CHOICES,
-        ),
-    ),
-    _provider(
-        TRUSTED_HOSTS,
-        "From which addresses clients register, and to which hosts their root, base, admin and"
-        " redirect URIs may point. Host names are not looked up: they match URIs, and no sender",
-        _property(TRUSTED_HOSTS, SettingKind.TEXTS),
-        _property(SENDER_MUST_MATCH, SettingKind.FLAG, "true"),
-        _property(URIS_MUST_MATCH, SettingKind.FLAG, "true"),
-    ),
-    _provider("consent-required", "A new client requires the consent of its users"),
+_TABLE: Final = read_table("gateway.representations", "registration_policies.toml")
+POLICY_PROVIDERS: Final[tuple[ProviderDescription, ...]] = build_value(
+    tuple[ProviderDescription, ...], _TABLE["providers"]
 )
 _PROPERTIES: Final = {each.id: each.properties for each in POLICY_PROVIDERS}
-_MAPPERS_OF_NEW_REALMS: Final = (
-    "oidc-address-mapper",
-    "oidc-full-name-mapper",
-    "oidc-sha256-pairwise-sub-mapper",
-    "oidc-usermodel-attribute-mapper",
-    "oidc-usermodel-property-mapper",
-    "saml-role-list-mapper",
-    "saml-user-attribute-mapper",
-    "saml-user-property-mapper",
-)
-_DEFAULTS: Final[tuple[tuple[str, str, tuple[str, ...], Config], ...]] = (
-    (
-        *("Trusted Hosts", TRUSTED_HOSTS, (ANONYMOUS,)),
-        {SENDER_MUST_MATCH: ("true",), URIS_MUST_MATCH: ("true",)},
-    ),
-    ("Consent Required", "consent-required", (ANONYMOUS,), {}),
-    ("Full Scope Disabled", "scope", (ANONYMOUS,), {}),
-    ("Max Clients Limit", "max-clients", (ANONYMOUS,), {MAX_CLIENTS: ("200",)}),
-    (
-        *("Allowed Protocol Mapper Types", "allowed-protocol-mappers", _BOTH),
-        {ALLOWED_MAPPERS: _MAPPERS_OF_NEW_REALMS},
-    ),
-    ("Allowed Client Scopes", "allowed-client-templates", _BOTH, {DEFAULT_SCOPES: ("true",)}),
-    ("Allowed Registration Web Origins", "registration-web-origins", _BOTH, {}),
-)
 
 
 def default_policies(realm_id: str) -> dict[str, Component]:
     """Return the policies that a realm is created with, by id."""
     policies = (
         Component(
-            id=default_id(realm_id, "component", f"{name}\n{sub_type}"),
-            name=name,
-            provider_id=provider,
+            id=default_id(realm_id, "component", f"{row['name']}\n{sub_type}"),
+            name=row["name"],
+            provider_id=row["provider_id"],
             provider_type=POLICY_TYPE,
             parent_id=realm_id,
             sub_type=sub_type,
-            config=config,
+            config=build_value(Config, row.get("config", {})),
         )
-        for name, provider, sub_types, config in _DEFAULTS
-        for sub_type in sub_types
+        for row in _TABLE["policies"]
+        for sub_type in row["sub_types"]
     )
     return {str(policy.id): policy for policy in policies}
 

@@ -10,47 +10,12 @@ from typing import Any, Final
 
 from gateway.domain.events import EVENT_NAMES, EventType, OperationType, ResourceType
 from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.tables import read_table
 from gateway.representations.realms import RULES
 
 COMPATIBLE_WITH: Final = "26.7.3"
 """The version of Keycloak whose API this is: clients decide by it what to send."""
-_FEATURES: Final = (
-    ("ADMIN_API", "Admin API", True),
-    ("ACCOUNT_API", "Account Management REST API", True),
-    ("ACCOUNT_V3", "Account Console version 3", False),
-    ("ADMIN_FINE_GRAINED_AUTHZ_V2", "Fine-Grained Admin Permissions version 2", False),
-    ("ADMIN_V2", "New Admin Console", False),
-    ("AUTHORIZATION", "Authorization Service", False),
-    ("CIBA", "OpenID Connect Client Initiated Backchannel Authentication (CIBA)", False),
-    ("CLIENT_POLICIES", "Client configuration policies", True),
-    ("DEVICE_FLOW", "OAuth 2.0 Device Authorization Grant", True),
-    ("DPOP", "OAuth 2.0 Demonstrating Proof-of-Possession at the Application Layer", True),
-    ("IMPERSONATION", "Ability for admins to impersonate users", False),
-    ("KERBEROS", "Kerberos", False),
-    ("ORGANIZATION", "Organization support within realms", False),
-    ("PAR", "OAuth 2.0 Pushed Authorization Requests (PAR)", True),
-    ("PASSKEYS", "Passkeys", True),
-    ("RECOVERY_CODES", "Recovery codes", True),
-    ("STEP_UP_AUTHENTICATION", "Step-up Authentication", True),
-    ("TOKEN_EXCHANGE_STANDARD_V2", "Standard Token Exchange version 2", False),
-    ("UPDATE_EMAIL", "Update Email Action", True),
-    ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", True),
-)
-"""Keycloak's features that clients ask for, and which of them are here."""
-
-
-_THEMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "account": ("base", "keycloak.v3"),
-    "admin": ("base", "keycloak.v2"),
-    "common": ("keycloak",),
-    "email": ("base", "keycloak"),
-    "login": ("base", "keycloak", "keycloak.v2"),
-    "welcome": ("keycloak",),
-}
-"""Names of Keycloak's themes by kind, which clients look up before they store one.
-
-All of them are the built-in design.
-"""
+_TABLE: Final = read_table("gateway.representations", "server_info.toml")
 _OF_OPERATORS: Final = frozenset({"account", "email", "login"})
 """The kinds that a theme of the operator may be."""
 
@@ -100,19 +65,21 @@ def render_features() -> dict[str, Any]:
     return {
         "profileInfo": {
             "name": "default",
-            "disabledFeatures": [name for name, _, enabled in _FEATURES if not enabled],
+            "disabledFeatures": [
+                each["name"] for each in _TABLE["features"] if not each["enabled"]
+            ],
             "previewFeatures": [],
             "experimentalFeatures": [],
         },
         "features": [
             {
-                "name": name,
-                "label": label,
-                "type": "DEFAULT" if enabled else "DISABLED_BY_DEFAULT",
+                "name": each["name"],
+                "label": each["label"],
+                "type": "DEFAULT" if each["enabled"] else "DISABLED_BY_DEFAULT",
                 "dependencies": [],
-                "enabled": enabled,
+                "enabled": each["enabled"],
             }
-            for name, label, enabled in _FEATURES
+            for each in _TABLE["features"]
         ],
     }
 
@@ -133,7 +100,7 @@ def render_themes(themes: Collection[str]) -> dict[str, Any]:
     """Return the themes that a realm may name; `themes` are those of the operator."""
     every = {
         kind: tuple(dict.fromkeys((*names, *themes))) if kind in _OF_OPERATORS else names
-        for kind, names in _THEMES.items()
+        for kind, names in _TABLE["themes"].items()
     }
     return {kind: [{"name": name} for name in names] for kind, names in every.items()}
 

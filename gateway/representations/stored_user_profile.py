@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.user_profile import UserProfile
+from gateway.domain.stored_profile import PROFILE_PROVIDER
 from gateway.representations.components import Component
 from gateway.representations.json_input import parse_json
 from gateway.representations.refusals import join, refused
-from gateway.representations.user_profile import parse_user_profile, rules_of, standard_user_profile
+from gateway.representations.user_profile import parse_user_profile, standard_user_profile
 
 PROFILE_TYPE: Final = "org.keycloak.userprofile.UserProfileProvider"
-PROFILE_PROVIDER: Final = "declarative-user-profile"
 PROFILE_CONFIG: Final = "kc.user.profile.config"
 
 
@@ -44,12 +43,6 @@ class StoredProfile:
 def restored_profile(stored: Mapping[str, Any]) -> StoredProfile:
     """Return what `stored` gave."""
     return StoredProfile(stored["id"], stored["profile"], stored["text"], stored["name"])
-
-
-def profile_in(documents: Mapping[str, Mapping[str, Any]]) -> UserProfile | None:
-    """Return the rules of the stored profile of a realm, if it has one."""
-    stored = documents.get(PROFILE_PROVIDER)
-    return None if stored is None else rules_of(restored_profile(stored).document)
 
 
 def parse_profile_text(text: str) -> dict[str, Any]:

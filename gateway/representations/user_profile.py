@@ -2,7 +2,8 @@
 
 The document is what GET answers: members in Keycloak's order, with default values. One error lists
 all reasons in Keycloak's words. A document may have any annotations, so those without use are
-passed over. Keycloak: UPConfig, a strict decoder; UPConfigUtils.validate; 16.1, UserProfileMetadata
+passed over. Keycloak: UPConfig, a strict decoder; UPConfigUtils.validate; 16.1 required actions,
+UserProfileMetadata
 """
 
 import re
@@ -13,10 +14,8 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
 from gateway.domain.profile_validators import (
-    MULTIVALUED,
     VALIDATORS,
     ValidatorConfiguration,
-    between,
 )
 from gateway.domain.realm import LoginSettings
 from gateway.domain.user_profile import (
@@ -25,12 +24,7 @@ from gateway.domain.user_profile import (
     LAST_NAME,
     ROOTS,
     USERNAME,
-    AttributeDisplay,
-    Check,
-    InputType,
-    Option,
     ProfileAttribute,
-    Required,
     UnmanagedPolicy,
     UserProfile,
     Viewer,
@@ -46,47 +40,6 @@ from gateway.representations.shapes import (
     Verbatim,
     VerbatimObject,
 )
-
-_OPTIONS: Final = "options"
-_HINTS: Final = ("inputHelperTextBefore", "inputHelperTextAfter")
-
-
-def display_of(attribute: Mapping[str, Any]) -> AttributeDisplay:
-    """Return what a form displays for an attribute of a document that was kept."""
-    name, annotations = attribute["name"], attribute.get("annotations") or {}
-    options = tuple(_options(attribute.get("validations", {}), annotations))
-    hints = (_text(annotations, key) for key in _HINTS)
-    return AttributeDisplay(
-        label=attribute.get("displayName") or (f"${{{name}}}" if name in ROOTS else name),
-        input_type=InputType.SELECT if options else _input_type(annotations),
-        options=options,
-        hint=" ".join(hint for hint in hints if hint),
-    )
-
-
-def _input_type(annotations: Mapping[str, Any]) -> InputType:
-    given = _text(annotations, "inputType")
-    known = given in set(InputType) and given != InputType.SELECT
-    return InputType(given) if known else InputType.TEXT
-
-
-def _options(validations: Mapping[str, Any], annotations: Mapping[str, Any]) -> Iterator[Option]:
-    source = _text(annotations, "inputOptionsFromValidation") or _OPTIONS
-    given = (validations.get(source) or {}).get(_OPTIONS)
-    labels, prefix = (
-        annotations.get("inputOptionLabels"),
-        _text(annotations, "inputOptionLabelsI18nPrefix"),
-    )
-    for value in given if isinstance(given, list) else ():
-        if isinstance(value, str):
-            label = _text(labels, value) if isinstance(labels, Mapping) else ""
-            yield Option(value, label or (f"${{{prefix}.{value}}}" if prefix else value))
-
-
-def _text(annotations: Mapping[str, Any], name: str) -> str:
-    value = annotations.get(name)
-    return value if isinstance(value, str) else ""
-
 
 _PATTERN: Final = "pattern"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -186,7 +139,6 @@ def _unusable(name: str, kind: str, values: Mapping[str, Any]) -> Iterator[str]:
 _MOST: Final = 500
 _TEXT: Final = Text(most=2048)
 _PERMISSIONS: Final = "permissions"
-_NAMING: Final = frozenset({USERNAME, EMAIL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +238,10 @@ class ProfileViolated(InvalidInput):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The answer: one violation by itself, several as `errors`. Keycloak: 0.2, family C."""
+        """The answer: one violation by itself, several as `errors`.
+
+        Keycloak: 0.2 error bodies, family C.
+        """
         found = [
             {"field": one.field, "errorMessage": one.message, "params": list(one.parameters)}
             for one in self.violations
@@ -359,58 +314,12 @@ def require_usable_profile(kept: Mapping[str, Any], scopes: Collection[str] | No
         raise ProfileRefused(reasons)
 
 
-def rules_of(document: Mapping[str, Any]) -> UserProfile:
-    """Return the rules of a document that was kept."""
-    policy = document.get("unmanagedAttributePolicy")
-    attributes = (_rules_of(attribute) for attribute in document["attributes"])
-    return UserProfile(
-        {attribute.name: attribute for attribute in attributes},
-        None if policy is None else UnmanagedPolicy(policy),
-    )
-
-
 def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     if value is None:
         return
     if not isinstance(value, list) or len(value) > _MOST:
         raise ProfileRefused([f"'{path}' is no list of at most {_MOST}"])
     yield from ((f"{path}[{index}]", item) for index, item in enumerate(value))
-
-
-def _rules_of(attribute: Mapping[str, Any]) -> ProfileAttribute:
-    required = attribute.get("required")
-    # By default everyone may change the names of a user; nothing else may be changed.
-    standard = (
-        {"view": tuple(Viewer), "edit": tuple(Viewer)} if attribute["name"] in _NAMING else {}
-    )
-    permissions = attribute.get(_PERMISSIONS, standard)
-    return ProfileAttribute(
-        name=attribute["name"],
-        multivalued=attribute["multivalued"],
-        required=None
-        if required is None
-        else Required(_viewers(required.get("roles", ())), tuple(required.get("scopes", ()))),
-        view=_viewers(permissions.get("view", ())),
-        edit=_viewers(permissions.get("edit", ())),
-        checks=tuple(_checks(attribute)),
-        default_value=attribute.get("defaultValue"),
-        scopes=tuple(attribute.get("selector", {}).get("scopes", ())),
-        display=display_of(attribute),
-    )
-
-
-def _viewers(names: Iterable[str]) -> frozenset[Viewer]:
-    return frozenset(map(Viewer, names))
-
-
-def _checks(attribute: Mapping[str, Any]) -> Iterator[Check]:
-    validations = attribute.get("validations", {})
-    for kind, values in validations.items():
-        # A kind of a later version is passed over, not an error at every sign-in.
-        if kind in VALIDATORS:
-            yield VALIDATORS[kind](ValidatorConfiguration(values, stored=True))
-    if not attribute["multivalued"] and MULTIVALUED not in validations:
-        yield between(0, 1)
 
 
 def _sentence(violation: Violation) -> str:

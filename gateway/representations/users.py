@@ -28,6 +28,8 @@ from gateway.domain.sessions import UserSession
 from gateway.domain.user_profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME, Sent
 from gateway.domain.users import (
     MOST_CREDENTIALS,
+    PASSWORD,
+    PASSWORD_TYPES,
     SERVICE_ACCOUNT_PREFIX,
     Credential,
     User,
@@ -74,9 +76,6 @@ from gateway.representations.shapes import (
     text_of_scalar,
 )
 
-PASSWORD = "password"  # noqa: S105 - the type of a credential
-FORMER_PASSWORD = "password-history"  # noqa: S105 - the type of a credential
-PASSWORD_TYPES = frozenset({PASSWORD, FORMER_PASSWORD})
 _CURRENT: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("id", "type", "userLabel"), Text()),
     **dict.fromkeys(("createdDate", "priority"), Count(most=MAX_MILLISECONDS)),

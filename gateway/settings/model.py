@@ -1,4 +1,4 @@
-"""Every setting with its type, default and meaning; what one demands of another.
+"""Every setting with its type, default and meaning; requirements between them.
 
 The texts below the fields are those of docs/settings.md.
 """
@@ -65,7 +65,7 @@ class Settings:
     public_url: PublicUrl = "https://localhost:8443"
     """Address of the gateway for clients: the issuer is this plus `/realms/<realm>`."""
     mtls_public_url: PublicUrl | None = None
-    """Address for clients with a certificate, if it is another one. Spec: RFC 8705 §5."""
+    """Address for clients with a certificate, if different. Spec: RFC 8705 §5."""
     state_dir: AbsolutePath
     """Folder for what the gateway creates: database, sockets, secrets."""
     database_url: DatabaseUrl
@@ -177,7 +177,6 @@ class WrongSettings(ValueError):
     """Settings whose values cannot be used."""
 
     def __init__(self, allowed: Mapping[str, str]) -> None:
-        """Take what is allowed for each wrong setting."""
         super().__init__(", ".join(f"{name}: {text}" for name, text in allowed.items()))
         self.allowed = allowed
 
@@ -188,14 +187,14 @@ def read_settings(**values: object) -> Settings:
     Raises WrongSettings, with all of those that were given or else of the defaults.
     """
     given = {name: value for name, value in values.items() if value is not None}
-    known = _read(given)
+    known = _read_values(given)
     for name, default in _DERIVED.items():
         if name not in known:
-            known |= _read({name: default(known)})
+            known |= _read_values({name: default(known)})
     return Settings(**known, given=frozenset(given))
 
 
-def _read(values: Mapping[str, object]) -> dict[str, Any]:
+def _read_values(values: Mapping[str, object]) -> dict[str, Any]:
     known: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for name, value in values.items():
@@ -215,7 +214,7 @@ def _value(name: str, value: object) -> object:
 
 
 def _readers(hint: Any) -> tuple[Reader, ...]:
-    """Return what an annotation names, of an optional one too."""
+    """Return the types in an annotation, also in an optional one."""
     if get_origin(hint) is Annotated:
         named: tuple[Reader, ...] = hint.__metadata__
         return named
@@ -228,7 +227,7 @@ _READERS: Final = {
 
 
 def disagreements(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield what one setting demands of another: the field, and what is expected of it."""
+    """Yield requirements between settings: the field, and the expected value."""
     over_tcp = isinstance(settings.listen, TcpAddress)
     if over_tcp and settings.trusted_proxies and settings.proxy_secret is None:
         yield "proxy_secret", _BESIDE_PROXIES

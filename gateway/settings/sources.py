@@ -1,4 +1,4 @@
-"""What an operator may set, and the only place that reads the environment and `.env`.
+"""Sources of the settings: the only place that reads the environment and `.env`.
 
 Precedence: command-line flags, then the environment, then `.env` in the working directory, then
 the defaults here. Within one of these, a `REALMGATE_` name wins over Keycloak's spelling of it
@@ -116,7 +116,7 @@ def load_settings(
 def _checked(
     values: Mapping[str, Any], given: Mapping[str, _Given], wrong: set[str], errors: list[str]
 ) -> Settings | None:
-    """Return the settings without the wrong fields, so that what is right is compared too."""
+    """Return the settings without the wrong fields, so that the others are compared too."""
     try:
         settings = read_settings(**values)
     except WrongSettings as failure:
@@ -159,7 +159,7 @@ def _flags_of_other_lookups(settings: Settings, given: Mapping[str, _Given]) -> 
 def share_metrics(directory: Path) -> None:
     """Let this process and its children count in files of `directory`.
 
-    prometheus_client asks the environment when it is imported, so this comes before.
+    prometheus_client reads the environment at import, so this runs first.
     """
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(directory)
 
@@ -176,7 +176,7 @@ def _dotenv(path: Path) -> dict[str, str]:
 
 
 def _named(source: Mapping[str, str], errors: list[str]) -> dict[str, _Given]:
-    """Find the fields a source sets; names that mean nothing become errors."""
+    """Find the fields that a source sets; unknown names become errors."""
     known = _known_names()
     found: dict[str, _Given] = {}
     for name in sorted(source, reverse=True):  # REALMGATE_ names after, so that they win over KC_
@@ -219,7 +219,7 @@ def _line(field: str, allowed: str, given: Mapping[str, _Given]) -> str:
 
 
 def _shown(field: str, given: Mapping[str, _Given]) -> str:
-    """Say what was given, unless it is a secret, or may hold one."""
+    """Return the value for an error message, unless it may be a secret."""
     if field not in given:
         return "nothing"
     value = given[field].value

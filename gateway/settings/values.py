@@ -45,7 +45,7 @@ _NO: Final = frozenset({"false", "no", "off", "0"})
 HIDDEN: Final = "***"
 
 Reader = Callable[[Any], object]
-"""Returns the value of a setting; what it returns itself it accepts too."""
+"""Returns the value of a setting; it accepts its own results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TcpAddress:
 def whole_number(least: int, most: int) -> Reader:
     """Return the reader of a number within bounds."""
 
-    def read(value: object) -> int:
+    def read_number(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool):
             number = value
         elif isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()):
@@ -83,18 +83,18 @@ def whole_number(least: int, most: int) -> Reader:
             raise ValueError(f"a whole number from {least} to {most}")
         return number
 
-    return read
+    return read_number
 
 
 def one_of(*choices: str) -> Reader:
     """Return the reader of a choice."""
 
-    def read(value: object) -> object:
+    def read_choice(value: object) -> object:
         if value not in choices:
             raise ValueError(" or ".join(choices))
         return value
 
-    return read
+    return read_choice
 
 
 def _flag(value: object) -> bool:
@@ -198,7 +198,7 @@ def _long_enough(value: Secret) -> Secret:
 
 
 def _refused(check: Callable[[Secret], object], value: Secret) -> Secret:
-    """Return the secret unless the room that will work with it refuses it."""
+    """Return the secret if its user accepts it."""
     try:
         check(value)
     except InvalidInput as refusal:

@@ -3,15 +3,13 @@
 A hit costs microseconds. Entries are dropped by message and by age: a minute while messages arrive,
 seconds while they do not. `realm:<id>` drops the realm with all its clients and users,
 `client:<realm id>:<id>` and `user:<realm id>:<id>` drop one. An aged entry is queried again, and
-parsed again only where its row has changed. Unknown names are cached separately and briefly, so
-that a flood of invented names evicts nothing.
+parsed again only if its row has changed. Unknown names are cached separately and briefly, so that
+a flood of invented names evicts nothing. Entries and bytes are bounded: administrators and users
+decide how large a value is.
+
 While the database is unavailable a realm is served for up to an hour, so that keys, discovery and
 signature checks work; a client is not, since it may have been disabled, and neither is a realm
 that is known to have changed.
-
-A bounded table that drops the least recently used values, or all of one group at once.
-
-Entries and bytes are bounded: administrators and users decide how large a value is.
 """
 
 import asyncio

@@ -89,8 +89,9 @@ class FollowedRevocations:
         self._lookups = lookups
         self._follower = follower
 
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        state = await self._lookups.token_state(realm_id, token_id, await self._follower.last())
+    async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
+        after = await self._follower.last()
+        state = await self._lookups.token_state(realm_id, token_ids, after)
         self._follower.take(state.changes)
         return state.revoked
 

@@ -1,19 +1,14 @@
-"""The sites that this worker protects now: those of the rules file and those of all realms.
-
-The rules file: sites that the operator protects, read again while the gateway runs.
-
-A new version that is not valid is logged with all its errors, and the sites before it stay.
-
-The sites that this worker protects now: those of the rules file and those of all realms.
+"""The protected sites of a worker: those of the rules file and those of all realms.
 
 The table stays the same object until a site changes. A change of a realm drops its sites by
 message, or by the change log, which is read at most `CHANGES_AGE` before an answer; all are loaded
 again after a lost connection, and by age. While the database is unavailable the table is used for
-up to an hour, unless a realm is known to have changed.
+up to an hour, unless a realm is known to have changed. A rules file that is not valid is logged
+with all its errors, and its former sites stay.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,7 +23,6 @@ from gateway.domain.forward_auth import ReservedNames, Site
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
 from gateway.forward_auth.site_table import SiteTable, settled_table
-from gateway.representations.sites import parse_rules_file
 from gateway.storage.cache import cache_age
 
 ContentT = TypeVar("ContentT", bytes, bytes | None)
@@ -42,7 +36,7 @@ class ChangingFile(Protocol):
 
     path: Path
 
-    def read(self) -> bytes:
+    def read_content(self) -> bytes:
         """Return the content as it is now; raises OSError."""
 
     def read_if_changed(self) -> bytes | None:
@@ -52,13 +46,20 @@ class ChangingFile(Protocol):
 class RulesFile:
     """The sites of the last valid version; `source` names the file in errors."""
 
-    def __init__(self, file: ChangingFile, source: str, public_urls: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        file: ChangingFile,
+        source: str,
+        parse: Callable[[bytes, str], tuple[Site, ...]],
+        public_urls: Collection[str] = (),
+    ) -> None:
         """Read nothing yet: without a `load` there are no sites.
 
         The hosts of `public_urls`, which are the gateway's, are reserved besides those of the file.
         """
         self._file = file
         self._source = source
+        self._parse = parse
         self._public_urls = public_urls
         self._failure: str | None = None
         self.sites: tuple[Site, ...] = ()
@@ -72,7 +73,7 @@ class RulesFile:
 
     def load(self) -> None:
         """Read the file; raises InvalidInput with all its errors, also where it is missing."""
-        self._use(parse_rules_file(self._read(self._file.read), self._source))
+        self._use(self._parse(self._read(self._file.read_content), self._source))
 
     async def watch(self) -> None:
         """Read new versions until cancelled."""
@@ -90,7 +91,7 @@ class RulesFile:
             content = self._read(self._file.read_if_changed)
             if content is None:
                 return
-            self._use(parse_rules_file(content, self._source))
+            self._use(self._parse(content, self._source))
         except InvalidInput as refusal:
             self._report(refusal)
         else:
@@ -146,14 +147,19 @@ class CurrentSites:
         read_changes: Callable[[], Awaitable[None]],
         file: RulesFile | None,
         age: timedelta,
+        public_urls: Sequence[str] = (),
     ) -> None:
-        """Take `read_changes`, which delivers changes whose messages were lost."""
+        """Take `read_changes`, which delivers changes whose messages were lost.
+
+        The hosts of `public_urls`, which are the gateway's, are refused to stored sites.
+        """
         self._database = database
         self._clock = clock
         self._invalidation = invalidation
         self._read_changes = read_changes
         self._file = file
         self._age = age
+        self._public_urls = public_urls
         self._loaded: _Loaded | None = None
         self._version = 0
         """The number of messages so far."""
@@ -222,7 +228,7 @@ class CurrentSites:
         else:
             every = [site for of_realm in of_realms.values() for site in of_realm]
             # A hundred thousand rules take a part of a second: other requests go on meanwhile.
-            table = await asyncio.to_thread(settled_table, of_file, every)
+            table = await asyncio.to_thread(settled_table, of_file, every, self._public_urls)
             _report_contested(table, None if before is None else before.table)
         self._loaded = _Loaded(of_realms, of_file, table, loaded_at, version)
         self._changed = {name: last for name, last in self._changed.items() if last > version}

@@ -3,25 +3,15 @@
 An event is appended to a file before its request is answered, by a system call that does not wait
 for the disk. Each second the new events go to SQL; while SQL is unavailable the file is flushed
 instead. So `kill -9` of a worker or supervisor loses nothing, and a power cut loses one second.
-Another process of this machine stores the events of one that died.
+Another process of this machine stores the events of a dead process. The size of the files is
+bounded: further events are dropped, and counted. The oldest are kept, because they show how an
+incident began.
 
-The size of the files is bounded: further events are dropped, and counted. The oldest are kept,
-because they show how an incident began.
-
-From the journal to SQL: batch after batch, by one process of the machine at a time.
-
-A batch is stored before its position is written, so a batch whose process dies in between is stored
-again, to no effect. Records that are unreadable, or that SQL refuses, are skipped and logged.
-
-One event as one line: a JSON array; its last item is there for listeners that queue alone.
-
-A line without its end was being written when its writer died, or when the disk was full.
-
-The files of the journal: one process writes each, every process may read it.
-
-A segment begins with the position up to which it is stored in SQL, a line of fixed length, followed
-by one record a line, each appended by one system call. Written records outlive their process. The
-writer holds a lock on its segment: one without a lock is complete. Why not SQLite: decision 0013.
+A segment is written by one process, which holds a lock on it, and read by all: a line of fixed
+length with the position up to which it is stored in SQL, then one JSON array a line. A line without
+its end was cut off when its writer died or the disk was full. A batch is stored before its position
+is written, so a batch whose process dies in between is stored again, to no effect. Records that are
+unreadable, or that SQL refuses, are skipped and logged. Why not SQLite: decision 0013.
 """
 
 import asyncio

@@ -1,12 +1,8 @@
 """Texts of realms, and lists of forbidden passwords.
 
-Texts of realms, from memory where possible: a page needs those of two or three locales.
-
-They are not part of a realm's entry, which every token request loads: there may be megabytes.
-
-Lists of forbidden passwords: a file each, a password a line.
-
-The file is searched when a password is set, off the event loop, without regard to case.
+Texts are cached by locale: they are not part of a realm's entry, which every token request loads,
+because there may be megabytes. A password list is a file with a password a line, searched off the
+event loop when a password is set, without regard to case.
 Keycloak: passwordBlacklist, whose files lie in data/password-blacklists
 """
 

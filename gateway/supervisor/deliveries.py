@@ -1,7 +1,9 @@
-"""Sends what waits in a queue, in the background of a worker, and logs what fails.
+"""Sends waiting entries of a queue in the background of a worker, and logs failures.
 
-One server that hangs holds up few deliveries: a realm has half of the places, and what is due is
-claimed as soon as places are free.
+One slow server delays few deliveries: a realm has half of the places, and what is due is claimed as
+soon as places are free.
+Entries that this process commits wake the loop. It looks every `interval` for the others: those of
+commands and of workers that ended, and those that are tried again.
 """
 
 import asyncio
@@ -13,7 +15,13 @@ from typing import Final, Generic
 
 import structlog
 
-from gateway.domain.deliveries import Claimed, Deliveries, FailedDelivery
+from gateway.domain.deliveries import (
+    Claimed,
+    Deliveries,
+    DeliveryQueue,
+    FailedDelivery,
+    QueueSignals,
+)
 from gateway.domain.errors import StoreUnavailable
 
 AT_ONCE: Final = 16
@@ -21,15 +29,18 @@ AT_ONCE: Final = 16
 OF_REALM: Final = AT_ONCE // 2
 """The same of one realm."""
 INTERVAL: Final = timedelta(seconds=1)
+AFTER_COMMIT: Final = timedelta(milliseconds=50)
+"""The reply to the request leaves first; its entries, and others of that time, are claimed once."""
 _WITHOUT_STORE: Final = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryWords:
-    """What the log calls a failure of one queue."""
+    """The words of a queue in the log."""
 
+    queue: DeliveryQueue
     name: str
-    """The field of what is delivered."""
+    """The field with the id of an entry."""
     failed: str
     given_up: str
     waiting: str
@@ -49,7 +60,7 @@ class _Places(Generic[Claimed]):
         """Whether something may be due that had no place."""
 
     async def fill(self) -> bool:
-        """Begin what is due; return whether more may be due now. Raises StoreUnavailable."""
+        """Begin due deliveries; return whether more may be due now. Raises StoreUnavailable."""
         of_realm = Counter(self._running.values())
         busy = sorted(realm for realm, number in of_realm.items() if number >= OF_REALM)
         largest = max((number for number in of_realm.values() if number < OF_REALM), default=0)
@@ -65,7 +76,7 @@ class _Places(Generic[Claimed]):
         return len(claimed) == most
 
     async def wait_for_room(self, longest: timedelta) -> None:
-        """Wait until half of what is under way has ended: a claim takes several deliveries."""
+        """Wait until half of the running deliveries have ended: a claim takes several."""
         enough = len(self._running) // 2
         with suppress(TimeoutError):
             async with asyncio.timeout(longest.total_seconds()):
@@ -84,9 +95,12 @@ class _Places(Generic[Claimed]):
 
 
 async def run_deliveries(
-    deliveries: Deliveries[Claimed], words: DeliveryWords, interval: timedelta = INTERVAL
+    deliveries: Deliveries[Claimed],
+    words: DeliveryWords,
+    signals: QueueSignals,
+    interval: timedelta = INTERVAL,
 ) -> None:
-    """Send what is due, every `interval`; an unavailable store is asked again later."""
+    """Send due deliveries at each signal and every `interval`; ask an unavailable store later."""
     log = structlog.get_logger()
     available = True
     async with asyncio.TaskGroup() as group:
@@ -105,8 +119,8 @@ async def run_deliveries(
                 continue
             if places.is_limited:
                 await places.wait_for_room(interval)
-            else:
-                await asyncio.sleep(interval.total_seconds())
+            elif await signals.wait(words.queue, interval):
+                await asyncio.sleep(AFTER_COMMIT.total_seconds())
 
 
 def _log(words: DeliveryWords, failed: FailedDelivery) -> None:
@@ -119,11 +133,18 @@ def _log(words: DeliveryWords, failed: FailedDelivery) -> None:
     )
 
 
-MAILS: Final = DeliveryWords("mail", "mail not sent", "mail given up", "mails left for later")
+MAILS: Final = DeliveryWords(
+    DeliveryQueue.MAILS, "mail", "mail not sent", "mail given up", "mails left for later"
+)
 WEBHOOKS: Final = DeliveryWords(
-    "webhook", "webhook not received", "webhook given up", "webhooks left for later"
+    DeliveryQueue.WEBHOOKS,
+    "webhook",
+    "webhook not received",
+    "webhook given up",
+    "webhooks left for later",
 )
 LOGOUT_NOTICES: Final = DeliveryWords(
+    DeliveryQueue.LOGOUT_NOTICES,
     "client",
     "logout notice not received",
     "logout notice dropped",

@@ -89,7 +89,7 @@ def run_gateway(settings: Settings, report: Report) -> int:
 def _share_program(settings: Settings) -> None:
     """Import the program before the workers are forked, where there are several to share it.
 
-    What a worker changes of it, if only by counting references, is copied for each worker. A
+    Memory that a worker changes, if only by counting references, is copied for each worker. A
     single worker shares nothing: it imports the program itself, and the supervisor stays small.
     """
     if settings.workers == 1:
@@ -186,7 +186,7 @@ def _in_child(work: Callable[[], None], report: Report) -> int:
 
 @contextmanager
 def _metrics_directory(run_directory: Path) -> Iterator[Path]:
-    """Make a directory for the counters of this run; those of our dead runs are removed.
+    """Make a directory for the counters of this run; directories of dead runs are removed.
 
     The counters are mapped files with holes: on a full disk the next count would kill the worker
     with SIGBUS. So they lie in memory where the system has a file system there.

@@ -1,4 +1,4 @@
-"""What a worker does regularly: deletions, warnings, mails about expiry, seen certificates.
+"""Regular tasks of a worker: deletions, warnings, mails about expiry, seen certificates.
 
 Warnings in the log about accounts.
 
@@ -39,7 +39,7 @@ _MARK: Final = "warning of administrators' passwords"
 
 @dataclass(frozen=True, slots=True)
 class ExpiringPassword:
-    """The password of an administrator that is to be changed."""
+    """The password of an administrator who has to change it."""
 
     username: str
     expires_at: datetime
@@ -134,7 +134,7 @@ async def run_housekeeping(
 
 
 async def _recount_daily(database: Database, marks: OneTimeMarks) -> None:
-    """Forget costs of password hashes that are gone, once a day in one of all workers."""
+    """Count the costs of stored password hashes again, once a day in one of all workers."""
     async with database.read() as stores:
         realms = await stores.realms.list()
     for realm in realms:
@@ -168,7 +168,7 @@ MAIL_INTERVAL: Final = timedelta(minutes=10)
 
 
 async def queue_expiry_mails(mails: ExpiryMails, interval: timedelta = MAIL_INTERVAL) -> None:
-    """Queue what is due now and every `interval`; an unavailable store is skipped."""
+    """Queue due notices now and every `interval`; an unavailable store is skipped."""
     while True:
         try:
             await mails.queue()
@@ -184,7 +184,7 @@ WRITE_INTERVAL: Final = timedelta(seconds=1)
 async def write_seen_certificates(
     seen: SeenCertificates, interval: timedelta = WRITE_INTERVAL
 ) -> None:
-    """Write what waits every `interval`, and at the end; an unavailable store is tried again."""
+    """Write waiting entries every `interval` and at the end; retry an unavailable store."""
     available = True
     try:
         while True:

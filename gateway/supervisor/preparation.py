@@ -1,4 +1,4 @@
-"""What must be in place before a worker answers: schema, realms, administrator.
+"""Preconditions of a worker: schema, realms, administrator.
 
 Redis may be unavailable: other gateways then read the change from the change log.
 """
@@ -95,7 +95,7 @@ async def _check_redis(settings: Settings) -> None:
 
 
 async def _import(settings: Settings, services: Services) -> None:
-    """Import the realms that do not exist; what administrators changed since then stays."""
+    """Import the realms that do not exist; existing realms are not changed."""
     files = load_realm_files(settings.import_realm)
     if not files:
         return

@@ -55,7 +55,7 @@ class Lifeline:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """What every worker is given: settings, sockets, and the directory of its counters."""
+    """Resources of every worker: settings, sockets, and the directory of its counters."""
 
     settings: Settings
     public: socket.socket
@@ -132,7 +132,7 @@ class Supervisor:
         tend: Callable[[], None],
         refuse_connections: Callable[[], None],
     ) -> None:
-        """`grace` is how long a worker may take to end when asked.
+        """`grace` limits the time for a worker to end.
 
         `refuse_connections` is called while all workers end and still answer: without it the
         kernel takes connections that no worker accepts, and resets them at the end.
@@ -305,7 +305,7 @@ class Supervisor:
         os.kill(worker.pid, signal.SIGTERM)
 
     def _kill_overdue(self) -> None:
-        """Kill workers that did not end in time, those that were replaced included."""
+        """Kill workers that did not end in time, also replaced ones."""
         latest = time.monotonic() - self._grace.total_seconds()
         for worker in self._workers.values():
             if worker.asked_to_end is not None and worker.asked_to_end <= latest:

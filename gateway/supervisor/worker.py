@@ -16,8 +16,7 @@ import structlog
 import uvloop
 
 from gateway.bootstrap.applications import build_applications
-from gateway.bootstrap.deliveries import mail_delivery, webhook_deliveries
-from gateway.bootstrap.services import Services, open_services
+from gateway.bootstrap.services import Services, mail_delivery, open_services, webhook_deliveries
 from gateway.domain.errors import RealmgateError
 from gateway.http.management import Lifecycle
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
@@ -65,6 +64,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
     async with open_services(settings) as services, asyncio.TaskGroup() as group:
         apps = build_applications(settings, services, lifecycle, plan.metrics_directory)
         await services.invalidation.start()
+        signals = services.database.queue_signals
         notice = min(_NOTICE, settings.shutdown_grace)
         public = Serving(
             apps.public, plan.public, asked.wait, settings.shutdown_grace, notice=notice
@@ -88,10 +88,12 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             group.create_task(services.realm_revocation_lists.run()),
             group.create_task(services.point_lists.run()),
             *_watching(services, group),
-            group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
+            group.create_task(
+                run_deliveries(apps.notices, LOGOUT_NOTICES, signals, _NOTICE_INTERVAL)
+            ),
             group.create_task(queue_expiry_mails(apps.expiry_mails)),
-            group.create_task(run_deliveries(mail_delivery(services), MAILS)),
-            group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS)),
+            group.create_task(run_deliveries(mail_delivery(services), MAILS, signals)),
+            group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS, signals)),
         ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")
@@ -112,10 +114,7 @@ def _watching(services: Services, group: asyncio.TaskGroup) -> Iterator[asyncio.
 
 
 def _parent_died(
-    loop: asyncio.AbstractEventLoop,
-    public: socket.socket,
-    lifeline: Lifeline,
-    asked: asyncio.Event,
+    loop: asyncio.AbstractEventLoop, public: socket.socket, lifeline: Lifeline, asked: asyncio.Event
 ) -> None:
     loop.remove_reader(lifeline.parent)
     refuse_connections(public)

@@ -32,6 +32,8 @@ SECTIONS = re.compile(
     r"(?:part )?(\d{1,2}(?:\.\d{1,2})*)(?: (?:to|and) (\d{1,2}(?:\.\d{1,2})*))?(.*)"
 )
 VERSION = re.compile(r"26(\.\d+)*")
+TOPIC = re.compile(r" \((?!26)|:? [`\w{/]")
+"""What follows a section number: words, a path or a value, in brackets or not; no version alone."""
 CLASS = re.compile(r"\b(?:[A-Z]\w*[a-z]\w*[A-Z]\w*|[A-Z]{2,}[a-z]\w+)")
 NOT_OF_KEYCLOAK = {"MiB", "OpenID", "PostgreSQL"}
 ATTACK = re.compile(r"\b[A-FS]\d{1,2}\b")
@@ -89,10 +91,16 @@ def _citations(paragraph: str) -> Iterator[tuple[str, str]]:
 
 def _sections(cited: str) -> Iterator[str]:
     """Yield the section numbers among the parts of a citation."""
-    for part in re.split("[,;]", IN_BRACKETS.sub("", cited)):
+    for number, last, _ in _cited_sections(cited):
+        yield from filter(None, (number, last))
+
+
+def _cited_sections(cited: str) -> Iterator[tuple[str, str | None, str]]:
+    """Yield the first and the last number of each cited section, and what follows them."""
+    for part in re.split(r"[,;](?![^()]*\))", cited):
         match = SECTIONS.match(part.strip())
-        if match and _is_section(*match.groups()):
-            yield from filter(None, match.groups()[:2])
+        if match and _is_section(match[1], match[2], IN_BRACKETS.sub("", match[3]).rstrip()):
+            yield match[1], match[2], match[3]
 
 
 def _is_section(first: str, _last: str | None, rest: str) -> bool:
@@ -107,6 +115,9 @@ def _keycloak(cited: str, *, topics: bool) -> Iterator[str]:
     classes = set(CLASS.findall(cited)) - NOT_OF_KEYCLOAK
     yield from (f"Keycloak: {number}" for number in sorted(sections - keycloak_sections()))
     yield from (f"Keycloak: {name}" for name in sorted(classes - keycloak_classes()))
+    if topics:
+        numbers = [number for number, _, rest in _cited_sections(cited) if not TOPIC.match(rest)]
+        yield from (f"Keycloak: {number} without its topic" for number in numbers)
     known = sections or classes or VERSION.match(cited)
     if topics and not known and not any(topic in cited.lower() for topic in keycloak_topics()):
         yield f"Keycloak: {cited}"
@@ -203,27 +214,31 @@ def test_the_citations_of_the_program_are_seen() -> None:
 @pytest.mark.parametrize(
     ("cited", "wrong"),
     [
-        ("Keycloak: 7.3 (clients), 9; 0.3 (headers). Keycloak checks less.", []),
+        ("Keycloak: 7.3 (clients), 9 (roles); 0.3 headers. Keycloak checks less.", []),
+        ("Keycloak: 12.6 logout, 7.3", ["Keycloak: 7.3 without its topic"]),
+        ("Keycloak: 11.2 (26.7)", ["Keycloak: 11.2 without its topic"]),
+        ("Keycloak: 9.", ["Keycloak: 9 without its topic"]),
+        ("Keycloak: 12.10 to 12.12 sign-in, 7.2 users/{id}", []),
         ("Keycloak: 4.1 step 7 (permanentLockout)", []),
-        ("Keycloak: 1.5 (26.7), VERIFY_PROFILE", []),
+        ("Keycloak: 1.5 password grant (26.7), VERIFY_PROFILE", []),
         ("Keycloak: EventType (26.7), 66 kinds", []),
         ("Keycloak: 26.7.3", []),
         ("Keycloak 1.2: blank, the authenticator never succeeds", []),
-        ("Keycloak: 7.9", ["Keycloak: 7.9"]),
+        ("Keycloak: 7.9 users", ["Keycloak: 7.9"]),
         ("Keycloak: 7.2 (GET users), 7.9 (nothing)", ["Keycloak: 7.9"]),
-        ("Keycloak: 10.1 to 10.9", ["Keycloak: 10.9"]),
-        ("Keycloak: 19", ["Keycloak: 19"]),
+        ("Keycloak: 10.1 to 10.9 events", ["Keycloak: 10.9"]),
+        ("Keycloak: 19 (nothing)", ["Keycloak: 19"]),
         ("Keycloak 7.9: no such section", ["Keycloak: 7.9"]),
         ("Keycloak: GroupRepresentation; UPConfig", []),
         ("Keycloak: GroupImagination", ["Keycloak: GroupImagination"]),
         ("Keycloak: realm import, users", []),
         ("Stricter than Keycloak: attempts close together lock", []),
         ("Keycloak: the tea ceremony", ["Keycloak: the tea ceremony"]),
-        ("Spec: 2.1 (session settings); Keycloak: 3", []),
+        ("Spec: 2.1 (session settings); Keycloak: 3 (sessions)", []),
         ("Spec: part 8, rules 1 and 2", []),
         ("Spec: 2.9", ["Spec: 2.9"]),
         ("Specification 2.9: something", ["Spec: 2.9"]),
-        ("Spec: attacks A1 to A4, A20; Keycloak: 11.1, 13", []),
+        ("Spec: attacks A1 to A4, A20; Keycloak: 11.1 lookup, 13 (transport)", []),
         ("attacks: D1, D99", ["attacks D99"]),
         ("Attacks S4, S99.", ["attacks S99"]),
         ("Spec: RFC 8705 §2.1.2, §7.4; RFC 8018 §A.1; X.690 §8, §10", []),
@@ -242,5 +257,5 @@ def test_a_citation_that_leads_nowhere_is_found(cited: str, wrong: list[str]) ->
 
 
 def test_a_citation_may_go_on_in_the_next_line() -> None:
-    text = f"{QUOTES}A rule.\n\nKeycloak: 7.3 (groups,\n    children), 7.9\n{QUOTES}"
+    text = f"{QUOTES}A rule.\n\nKeycloak: 7.3 (groups,\n    children), 7.9 users\n{QUOTES}"
     assert [*complaints(text)] == ["Keycloak: 7.9"]

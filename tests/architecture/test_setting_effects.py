@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.representations.client_scopes import MAPPER_DESCRIPTIONS
 from gateway.representations.clients.client import CLIENT_FIELDS
 from gateway.representations.realms.fields import REALM_FIELDS
 from scripts import setting_effects_page
@@ -164,7 +164,7 @@ def test_only_rows_that_are_not_refused_may_lack_a_note_about_what_is_stored() -
 def test_every_option_of_the_claims_of_a_mapper_has_a_row() -> None:
     known = {row.name for row in rows(Place.MAPPER_CONFIG)}
     common = {"claim.name", "jsonType.label", "multivalued"}
-    used = {each.name for kind in CLAIM_MAPPERS.values() for each in kind.description.properties}
+    used = {each.name for kind in MAPPER_DESCRIPTIONS.values() for each in kind.properties}
     assert used & common <= known
 
 

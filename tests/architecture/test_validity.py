@@ -198,6 +198,23 @@ def test_every_module_that_asks_the_rule_is_known() -> None:
     assert found == _ASKERS.keys()
 
 
+def test_each_look_up_of_a_revocation_asks_for_the_whole_chain() -> None:
+    """A token ends with those that it was exchanged from; the caller names their ids."""
+    found = {
+        (module, *map(ast.unparse, node.args[1:]))
+        for module in _modules()
+        for node in ast.walk(_parsed(module))
+        if isinstance(node, ast.Call) and _last_name(node.func) == "is_revoked"
+    }
+    chain = "*revocable_ids(claims)"
+    assert found == {
+        ("gateway/forward_auth/bearer_tokens.py", chain),
+        ("gateway/http/admin/authentication.py", chain),
+        ("gateway/protocol/tokens/access_token_checks.py", chain),
+        ("gateway/protocol/tokens/refresh_token_checks.py", "*sources"),
+    }
+
+
 def test_credentials_of_clients_name_their_client_session() -> None:
     """Without it a client that joins its session again revives them; a browser has no client."""
     silent = set()
@@ -207,7 +224,10 @@ def test_credentials_of_clients_name_their_client_session() -> None:
                 given = {keyword.arg: keyword.value for keyword in node.keywords}
                 if "session" in given and "generations" not in given:
                     silent.add((module, ast.unparse(given["part"])))
-    assert silent == {("gateway/protocol/identity_cookie.py", "ClientPart.NO_CLIENT")}
+    assert silent == {
+        ("gateway/protocol/action_tokens.py", "ClientPart.UNRELATED"),  # a link takes no part
+        ("gateway/protocol/identity_cookie.py", "ClientPart.NO_CLIENT"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 
-from gateway.http.pages.samples import SAMPLES
+from gateway.http.pages.theme_check import SAMPLES
 from scripts.sign_in_pages import FLAGS, PageServer, chromium, demo_realm, serve_samples
 
 AXE: Final = Path(__file__).parents[1] / "clients/npm/node_modules/axe-core/axe.min.js"

@@ -99,13 +99,15 @@ class WatchedDatabase:
         self.gate.set()
         self.away = False
 
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+    async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
         """Ask the real database."""
-        return await self._lookups.is_revoked(realm_id, token_id)
+        return await self._lookups.is_revoked(realm_id, *token_ids)
 
-    async def token_state(self, realm_id: str, token_id: str, after: int) -> TokenState:
+    async def token_state(
+        self, realm_id: str, token_ids: tuple[str, ...], after: int
+    ) -> TokenState:
         """Ask the real database."""
-        return await self._lookups.token_state(realm_id, token_id, after)
+        return await self._lookups.token_state(realm_id, token_ids, after)
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None

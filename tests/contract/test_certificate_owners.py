@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.clients import Client, certificate_terms
+from gateway.domain.clients import Client, certificate_terms, with_attributes
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.invalidation import client_topic, realm_topic
 from gateway.domain.ports.storage import Stores
-from gateway.representations.clients.settings import with_attributes
 from gateway.storage import certificate_owners
 from gateway.storage.certificate_owners import CachedCertificateOwners
 from gateway.storage.sql.database import SqlDatabase

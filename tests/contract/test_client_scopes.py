@@ -34,7 +34,7 @@ async def test_scopes_come_back_as_they_were_stored_by_name(database: SqlDatabas
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
         for one in (FULL, scope("b"), scope("a"), scope("theirs", of="other")):
-            await stores.client_scopes.add(one)
+            await stores.client_scopes.add(one.realm_id, one)
     async with database.read() as stores:
         assert await stores.client_scopes.list("demo-id") == (scope("a"), scope("b"), FULL)
         assert list((await stores.client_scopes.list("demo-id"))[2].attributes) == [
@@ -47,7 +47,7 @@ async def test_scopes_come_back_as_they_were_stored_by_name(database: SqlDatabas
 async def test_a_scope_of_another_realm_is_not_found(database: SqlDatabase, scope_id: str) -> None:
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
-        await stores.client_scopes.add(scope("theirs", of="other"))
+        await stores.client_scopes.add("other-id", scope("theirs", of="other"))
         assert await stores.client_scopes.find("demo-id", scope_id) is None
         assert await stores.client_scopes.remove("demo-id", scope_id) is False
     async with database.read() as stores:
@@ -57,25 +57,25 @@ async def test_a_scope_of_another_realm_is_not_found(database: SqlDatabase, scop
 async def test_a_scope_name_is_unique_in_its_realm(database: SqlDatabase) -> None:
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
-        await stores.client_scopes.add(scope("a"))
-        await stores.client_scopes.add(scope("b"))
-        await stores.client_scopes.add(scope("a", of="other"))
+        await stores.client_scopes.add("demo-id", scope("a"))
+        await stores.client_scopes.add("demo-id", scope("b"))
+        await stores.client_scopes.add("other-id", scope("a", of="other"))
     with pytest.raises(AlreadyExists, match=r"^Client Scope a already exists$"):
         async with database.write() as stores:
-            await stores.client_scopes.add(scope("a", identity="new"))
+            await stores.client_scopes.add("demo-id", scope("a", identity="new"))
     with pytest.raises(AlreadyExists, match=r"^Client Scope a already exists$"):
         async with database.write() as stores:
-            await stores.client_scopes.replace(replace(scope("b"), name="a"))
+            await stores.client_scopes.put("demo-id", replace(scope("b"), name="a"))
 
 
 async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatabase) -> None:
     await store_realms(database, "demo")
     async with database.write() as stores:
-        await stores.client_scopes.add(scope("a"))
-        await stores.client_scopes.add(scope("b"))
+        await stores.client_scopes.add("demo-id", scope("a"))
+        await stores.client_scopes.add("demo-id", scope("b"))
         await stores.roles.add(role("viewer"))
         await stores.role_catalogue.give("demo-id", OF_SCOPE, ["viewer-role"])
-        await stores.client_scopes.replace(replace(FULL, id="a-scope"))
+        await stores.client_scopes.put("demo-id", replace(FULL, id="a-scope"))
     async with database.write() as stores:
         assert await stores.client_scopes.find("demo-id", "a-scope") == replace(FULL, id="a-scope")
         assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT_SCOPE) == {
@@ -92,8 +92,8 @@ async def test_scopes_of_two_realms_may_have_one_id(database: SqlDatabase) -> No
     ours, theirs = (scope("a", of=of, identity="one") for of in ("demo", "other"))
     async with database.write() as stores:
         for each in (ours, theirs):
-            await stores.client_scopes.add(each)
-        await stores.client_scopes.replace(replace(ours, name="b"))
+            await stores.client_scopes.add(each.realm_id, each)
+        await stores.client_scopes.put(ours.realm_id, replace(ours, name="b"))
         found = await stores.client_scopes.get_for_update("demo-id", "one")
         assert found == replace(ours, name="b")
     async with database.write() as stores:
@@ -108,8 +108,8 @@ async def mapped(database: SqlDatabase) -> SqlDatabase:
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
         for of in ("demo", "other"):
-            await stores.client_scopes.add(scope("a", of=of))
-            await stores.client_scopes.add(scope("b", of=of))
+            await stores.client_scopes.add(f"{of}-id", scope("a", of=of))
+            await stores.client_scopes.add(f"{of}-id", scope("b", of=of))
             await stores.clients.add(client("app", of=of))
             await stores.clients.add(client("web", of=of))
             for name in ("x", "y", "z"):

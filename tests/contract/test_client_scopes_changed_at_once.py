@@ -34,7 +34,7 @@ async def test_a_scope_goes_by_its_new_name(
     scope = ClientScope(id="scope-id", realm_id="demo-id", name="old")
     device = client(default_client_scopes=before)
     async with database.write() as stores:
-        await stores.client_scopes.add(scope)
+        await stores.client_scopes.add(scope.realm_id, scope)
         await stores.clients.add(device)
     assignment = ClientScopeAssignment(
         other_gateway, Changes(other_gateway, SetClock(NOW), Messages())
@@ -42,9 +42,9 @@ async def test_a_scope_goes_by_its_new_name(
     acting = operator(Realm(id="demo-id", name="demo"))
     change = assignment.give if given else assignment.take
     async with Changes(database, SetClock(NOW), Messages()).begin(acting, alone=True) as renaming:
-        changing = asyncio.create_task(change(acting, device.id, RealmDefault.DEFAULT, scope.id))
+        changing = asyncio.create_task(change(acting, device.id, scope.id, RealmDefault.DEFAULT))
         await eventually(lambda: somebody_waits() or changing.done())
-        await renaming.stores.client_scopes.replace(replace(scope, name="new"))
+        await renaming.stores.client_scopes.put(scope.realm_id, replace(scope, name="new"))
         if before:
             renamed = replace(device, default_client_scopes=("new",))
             await renaming.stores.clients.replace(renamed)

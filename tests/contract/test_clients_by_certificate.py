@@ -1,7 +1,6 @@
 """Clients are found by the names of their certificates, however many there are."""
 
-from gateway.domain.clients import Client, certificate_terms
-from gateway.representations.clients.settings import with_attributes
+from gateway.domain.clients import Client, certificate_terms, with_attributes
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, store_realms
 

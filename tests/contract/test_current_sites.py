@@ -18,7 +18,7 @@ from gateway.domain.ports.invalidation import realm_topic, user_topic
 from gateway.domain.ports.storage import Stores
 from gateway.forward_auth.decisions import find_rule
 from gateway.forward_auth.site_table import UnknownServer
-from gateway.representations.sites import render_site
+from gateway.representations.sites import parse_rules_file, render_site
 from gateway.storage.current_sites import CurrentSites, RulesFile
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.schema import site_hosts, sites
@@ -73,7 +73,7 @@ class _File:
     def __init__(self, content: bytes) -> None:
         self.content = content
 
-    def read(self) -> bytes:
+    def read_content(self) -> bytes:
         return self.content
 
     def read_if_changed(self) -> bytes:
@@ -239,7 +239,7 @@ def _toml(*hosts: str) -> bytes:
 
 async def test_a_host_of_the_rules_file_is_not_that_of_a_realms_site(setup: _Setup) -> None:
     content: Any = _File(_toml("wiki.example.org"))
-    file = RulesFile(content, "rules.toml")
+    file = RulesFile(content, "rules.toml", parse_rules_file)
     file.load()
     made = _set_up(setup.database, file)
     await made.put("demo", replace(WIKI, hosts=("wiki.example.org", "docs.example.org")))
@@ -255,7 +255,7 @@ async def test_no_realm_has_a_name_of_the_file_under_any_port(
     setup: _Setup,
 ) -> None:
     content: Any = _File(_toml("wiki.example.org:8443", "*.apps.example.org"))
-    file = RulesFile(content, "rules.toml")
+    file = RulesFile(content, "rules.toml", parse_rules_file)
     file.load()
     made = _set_up(setup.database, file)
     await made.put("other", replace(SHOP, hosts=("shop.apps.example.org", "shop.example.org")))
@@ -311,7 +311,7 @@ async def test_a_wildcard_opens_no_host_of_an_unreadable_site(setup: _Setup) -> 
 
 async def test_a_new_version_of_the_file_counts_without_the_database(setup: _Setup) -> None:
     content: Any = _File(_toml("a.example.org"))
-    file = RulesFile(content, "rules.toml")
+    file = RulesFile(content, "rules.toml", parse_rules_file)
     file.load()
     made = _set_up(setup.database, file)
     assert await made.hosts() == {"a.example.org", "wiki.example.org"}

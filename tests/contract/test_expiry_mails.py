@@ -71,7 +71,7 @@ class _Gateways:
         async with self.first.write() as stores:
             claimed = await stores.mails.claim(now, timedelta(minutes=1), 100)
             for each in claimed:
-                await stores.mails.sent(each, now)
+                await stores.mails.delivered(each, now)
         return sorted(claimed, key=lambda each: each.mail.recipient)
 
 

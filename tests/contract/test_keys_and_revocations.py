@@ -9,6 +9,7 @@ from sqlalchemy import text
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import AlreadyExists, InvalidInput, SecretUnreadable
 from gateway.domain.keys import KeyProvider, KeyStatus, SignatureAlgorithm
+from gateway.domain.ports.lookups import MOST_EXCHANGES
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase, SqlStores
 from tests.support.storage import StoredDatabase
@@ -138,6 +139,28 @@ async def test_a_revoked_token_is_revoked_in_its_own_realm_only(database: SqlDat
     assert not await database.lookups.is_revoked("demo-id", "jti-2")
     assert not await database.lookups.is_revoked("demo-id", "jti-1\0")
     assert not await database.lookups.is_revoked("other-id", "jti-1")
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, MOST_EXCHANGES + 1])
+async def test_a_chain_of_tokens_ends_with_each_of_its_ids(
+    database: SqlDatabase, length: int
+) -> None:
+    """Two of the ids, or all, may be revoked; another realm has the same ids."""
+    await store_realms(database, "demo", "other")
+    ids = tuple(f"jti-{place}" for place in range(length))
+    lookups = database.lookups
+    assert not await lookups.is_revoked("demo-id", *ids)
+    for place in range(length):
+        async with database.write() as stores:
+            await stores.revocations.revoke("demo-id", ids[place], NOW)
+        assert await lookups.is_revoked("demo-id", *ids)
+        assert (await lookups.token_state("demo-id", ids, 0)).revoked
+        assert not (await lookups.token_state("other-id", ids, 0)).revoked
+        later = ("another\0", *ids[place + 1 :])
+        assert not await lookups.is_revoked("demo-id", *later)
+        assert not (await lookups.token_state("demo-id", later, 0)).revoked
+    with pytest.raises(ValueError, match="too many"):
+        await lookups.is_revoked("demo-id", *map(str, range(MOST_EXCHANGES + 2)))
 
 
 async def test_a_revocation_is_forgotten_after_its_later_expiry(database: SqlDatabase) -> None:

@@ -22,7 +22,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, SqlStores, create_engines
-from gateway.storage.sql.lookup_statements import LookupQueries
+from gateway.storage.sql.lookup_statements import CHAIN_NAMES, LookupQueries
 from gateway.storage.sql.sqlite import SqliteExecutor
 from tests.support.deadline import eventually
 from tests.support.storage import StoredDatabase
@@ -384,8 +384,9 @@ def test_no_question_walks_through_a_realm(sqlite_template: Path) -> None:
         for question in astuple(queries):
             if question.text == queries.always_listed.text:
                 continue
+            chain = dict.fromkeys(CHAIN_NAMES, "n")
             arguments = question.arguments(
-                realm_id="r", name="n", address="a", key="n", address_key="a", change=0
+                realm_id="r", name="n", address="a", key="n", address_key="a", change=0, **chain
             )
             plan = connection.execute(f"EXPLAIN QUERY PLAN {question.text}", arguments)
             steps += [step for *_, step in plan]

@@ -86,7 +86,7 @@ class _Queue:
         async with self.database.write() as stores:
             found = await stores.mails.claim(self.clock.now(), MAIL_LEASE, 100)
             for queued in found:
-                await stores.mails.sent(queued, self.clock.now())
+                await stores.mails.delivered(queued, self.clock.now())
         return [queued.mail.recipient for queued in found]
 
     async def claim(self, most: int = 8) -> list[str]:

@@ -8,10 +8,9 @@ import pytest
 
 from gateway.admin.realm_files.user_import import UserImport
 from gateway.domain.errors import InvalidInput
-from gateway.domain.users import Credential
+from gateway.domain.users import FORMER_PASSWORD, PASSWORD, Credential
 from gateway.password_policies import PasswordRefused
 from gateway.representations.json_input import StreamedObject
-from gateway.representations.users import FORMER_PASSWORD, PASSWORD
 from gateway.storage.realm_texts import FilePasswordBlacklists
 from tests.support.created_users import create_user
 from tests.support.operators import PasswordSetter

@@ -14,9 +14,8 @@ from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.domain.errors import Overloaded
 from gateway.domain.realm import PasswordRule
 from gateway.domain.secrets import Secret
-from gateway.domain.users import Credential
+from gateway.domain.users import FORMER_PASSWORD, PASSWORD, Credential
 from gateway.password_policies import PasswordRefused
-from gateway.representations.users import FORMER_PASSWORD, PASSWORD
 from gateway.storage.realm_texts import FilePasswordBlacklists
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.operators import PasswordSetter

@@ -9,9 +9,9 @@ import pytest
 
 from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.authentication import FormName
+from gateway.domain.flows import rules_in
 from gateway.domain.keys import SecretAlgorithm
 from gateway.domain.realm import LoginSettings, Smtp
-from gateway.representations.flows import rules_in
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.password_logins import Gateway, guarded_realm, store_user
 from tests.support.redis_server import RedisServer
@@ -78,7 +78,7 @@ async def test_as_much_is_written_for_an_address_that_another_account_has(
 ) -> None:
     """Attack: D11. To store an account takes most of the time of a registration."""
     secret = PyJwtKeyFactory().generate("demo-id", "demo", SecretAlgorithm.HS512, NOW)
-    rules = rules_in(REALM.id, REALM.flows, {})
+    rules = rules_in(REALM.id, REALM.flows, {}, {}, {})
     rules = replace(rules, browser=rules.registration)
     done = {}
     for name in ("known", "new"):

@@ -28,6 +28,7 @@ from gateway.domain.events import AdminEventQuery, EventPage
 from gateway.domain.realm import EventsConfig
 from gateway.domain.refusals import InvalidRequest, NotFound, PreconditionFailed
 from gateway.domain.resources import StoredKind
+from gateway.http.admin.endpoint import controlled_path
 from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.resources import resource_operations
 from gateway.representations.field_table import FieldTable, Setting
@@ -205,8 +206,9 @@ def test_a_declared_kind_has_rows_openapi_and_commands() -> None:
     base = "/admin/realms/{realm}/notices"
     assert [(row.method, row.path) for row in rows] == [
         *(("GET", base), ("POST", base)),
-        *((method, f"{base}/{{name}}") for method in ("GET", "PUT", "DELETE")),
+        *((method, f"{base}/{{id}}") for method in ("GET", "PUT", "DELETE")),
     ]
+    assert [controlled_path(row).placeholders for row in rows] == [()] * len(rows)
     document = openapi_document(rows, "1")
     assert "text" in document["components"]["schemas"]["NoticeRepresentation"]["properties"]
     listed = [each["name"] for each in document["paths"][base]["get"]["parameters"]]

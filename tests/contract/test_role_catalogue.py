@@ -131,7 +131,7 @@ async def test_the_scope_of_clients_and_client_scopes_holds_roles_too(stored: Sq
         RoleHolder(HolderKind.CLIENT_SCOPE, "s"),
     )
     async with stored.write() as stores:
-        await stores.client_scopes.add(ClientScope(id="s", realm_id="demo-id", name="s"))
+        await stores.client_scopes.add("demo-id", ClientScope(id="s", realm_id="demo-id", name="s"))
         for holder in holders:
             await stores.role_catalogue.give("demo-id", holder, ["middle-role"])
     for holder in holders:

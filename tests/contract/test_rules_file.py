@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from gateway.crypto.x509.authorities import WatchedFile
 from gateway.domain.errors import InvalidInput
+from gateway.representations.sites import parse_rules_file
 from gateway.storage.current_sites import RulesFile
 
 
@@ -39,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(path: Path) -> RulesFile:
-    made = RulesFile(WatchedFile(path), str(path))
+    made = RulesFile(WatchedFile(path), str(path), parse_rules_file)
     made.load()
     return made
 
@@ -98,7 +99,7 @@ async def test_a_file_that_goes_away_is_reported_once_and_the_rules_stay(
 def test_a_start_with_a_file_that_is_missing_or_wrong_fails(path: Path) -> None:
     path.write_text("rules = []")
     with pytest.raises(InvalidInput, match="rules: the file has no such field"):
-        RulesFile(WatchedFile(path), str(path)).load()
+        RulesFile(WatchedFile(path), str(path), parse_rules_file).load()
     path.unlink()
     with pytest.raises(InvalidInput, match="No such file"):
-        RulesFile(WatchedFile(path), str(path)).load()
+        RulesFile(WatchedFile(path), str(path), parse_rules_file).load()

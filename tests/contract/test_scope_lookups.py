@@ -28,9 +28,9 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
         for scope in (TEAM, FREE):
-            await stores.client_scopes.add(scope)
+            await stores.client_scopes.add(scope.realm_id, scope)
         for of in ("demo", "other"):
-            await stores.client_scopes.add(ClientScope("x", f"{of}-id", "x"))
+            await stores.client_scopes.add(f"{of}-id", ClientScope("x", f"{of}-id", "x"))
             await stores.clients.add(client("app", of=of, full_scope_allowed=False))
             await stores.clients.add(client("web", of=of))
             for name in ("whole", "part"):

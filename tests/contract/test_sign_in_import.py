@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.flows import CODE, PASSWORD, STANDARD_GRANT, USERNAME, FlowStep
+from gateway.domain.flows import (
+    CODE,
+    DEFAULT_ACTIONS,
+    PASSWORD,
+    STANDARD_GRANT,
+    USERNAME,
+    FlowStep,
+    default_configs,
+    default_flows,
+)
 from gateway.domain.flows.flows import Flows
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.lookups import StoredRealm
 from gateway.domain.ports.storage import DocumentKind
-from gateway.representations.flows.flow import DEFAULT_ACTIONS
-from gateway.representations.flows.stored_flows import default_configs, default_flows
 from gateway.representations.realms.sign_in import render_sign_in
 from tests.support.password_logins import ALWAYS_CODE, NEVER_CODE
 from tests.support.realm_imports import Imports

@@ -8,7 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from tests.support.administered_realm import AdministeredRealm, administered_realm
+from tests.support.administered_realm import (
+    AdministeredRealm,
+    administered_realm,
+    with_every_role_over_master,
+)
 from tests.support.administration import Administration
 from tests.support.certificates import Zoo
 
@@ -92,6 +96,20 @@ def test_who_views_the_realm_lists_and_who_manages_it_changes(realm: Administere
         assert realm.refused("POST", DENIED, SERIAL, by=by)[0] == FORBIDDEN
         assert realm.refused("DELETE", f"{DENIED}/{THUMBPRINT}", by=by)[0] == FORBIDDEN
     assert realm.refused("GET", DENIED, by="people")[0] == FORBIDDEN
+
+
+def test_the_list_of_master_needs_its_role_admin(realm: AdministeredRealm) -> None:
+    """It counts in every realm: `manage-realm` over `master` alone gives no right over others."""
+    master = AdministeredRealm(realm.administration, "master")
+    with with_every_role_over_master(master, "nobody"):
+        status, answer = master.refused("POST", DENIED, {"thumbprint": SHA256}, by="nobody")
+    assert (status, answer["error_description"]) == (
+        FORBIDDEN,
+        "the deny list of the realm master counts in every realm: the caller also needs admin",
+    )
+    assert master.get(DENIED) == []
+    entry = master.change("POST", DENIED, {"thumbprint": SHA256})
+    master.change("DELETE", f"{DENIED}/{entry}")
 
 
 def test_the_command_line_denies_a_file_and_removes_it_again(

@@ -1,7 +1,8 @@
 """Who may do what, for every row of the admin API's table. Keycloak: 9.
 
-Each role by itself, of the realm and of `master`, asks each operation about what does not exist:
-403 exactly where the row does not name the role. A token of another realm opens nothing, and what
+Each role by itself asks each operation about what does not exist: 403 exactly where the row does
+not name the role. Named roles ask from the realm and from `master`, other roles from one of both in
+turn, since one function reads the roles of both. A token of another realm opens nothing, and what
 is another realm's is found nowhere.
 """
 
@@ -130,14 +131,26 @@ def callers(operation: Operation) -> tuple[str, ...]:
     return NAMES if operation.state is not State.NOT_SUPPORTED else (NAMES[0], "nobody")
 
 
+def homes_of(operation: Operation, name: str) -> tuple[bool, ...]:
+    """Return whether the caller is of the realm, for each caller of that name: else of `master`.
+
+    Named roles are of both. The others are of either in turn, from name to name and row to row.
+    """
+    if name in allowed(operation):
+        return True, False
+    row = next(number for number, each in enumerate(operations()) if each is operation)
+    return ((row + NAMES.index(name)) % 2 == 0,)
+
+
 def who_is_refused(
     administration: Administration, operation: Operation, realm: str
-) -> set[tuple[str, str]]:
-    """Return who gets 403, as pairs of realm and name; who may not asks first."""
+) -> dict[tuple[str, str], bool]:
+    """Return by realm and name of each caller whether it gets 403; who may not asks first."""
     may = allowed(operation)
-    refused = set()
+    refused = {}
     for name in sorted(callers(operation), key=lambda name: name in may):
-        for home in (realm, "master"):
+        for is_of_realm in homes_of(operation, name):
+            home = realm if is_of_realm else "master"
             token = administration.token(name, home)
             status = answer_of(administration, operation, realm, token)
             if status == 401:
@@ -146,8 +159,7 @@ def who_is_refused(
                 token = administration.token(name, home)
                 status = answer_of(administration, operation, realm, token)
             assert status not in {401, 405, 415, 500} - set(operation.refuses), (name, home)
-            if status == 403:
-                refused.add((home, name))
+            refused[home, name] = status == 403
     return refused
 
 
@@ -160,9 +172,16 @@ def test_rows_that_do_not_name_roles_are_all_looked_at() -> None:
 def test_an_operation_takes_its_roles_and_no_others(
     administration: Administration, matrix: AdministeredRealm, operation: Operation
 ) -> None:
-    may_not = set(callers(operation)) - allowed(operation)
     refused = who_is_refused(administration, operation, matrix.name)
-    assert refused == {(home, name) for home in (matrix.name, "master") for name in may_not}
+    assert {name for _, name in refused} == set(callers(operation))
+    assert refused == {(home, name): name not in allowed(operation) for home, name in refused}
+
+
+def test_each_role_is_refused_from_the_realm_and_from_master() -> None:
+    """Each name asks some row from each of the two, and some row is asked by it in vain."""
+    for name in NAMES:
+        rows_in_vain = [row for row in operations() if name not in allowed(row)]
+        assert {home for row in rows_in_vain for home in homes_of(row, name)} == {True, False}
 
 
 @pytest.mark.parametrize("home", ["ending", "master"])

@@ -456,12 +456,21 @@ def test_the_sector_of_a_pairwise_mapper_lists_the_redirect_uris(scoped: ScopedR
             sent = _pairwise(f"{served.url}/{name}")
             changed = {"clientId": "sectored", "protocolMappers": [sent]}
             other = {**client, "clientId": "other", "protocolMappers": [sent]}
+            spelled = {**other, "protocol_mappers": [sent]}
+            del spelled["protocolMappers"]
+            again = {**client, "protocolMappers": [sent]}
+            overwritten = {"clients": [again], "ifResourceExists": "OVERWRITE"}
             for method, url, document in (
                 ("POST", models, {**sent, "name": "second"}),
                 ("POST", f"clients/{client_id}/protocol-mappers/add-models", [sent]),
                 ("PUT", f"{models}/{mapper_id}", {**sent, "id": mapper_id}),
                 ("POST", "clients", other),
                 ("PUT", f"clients/{client_id}", changed),
+                ("POST", "clients", spelled),
+                ("PUT", f"clients/{client_id}", {"protocol_mappers": [sent]}),
+                ("POST", "partialImport", {"clients": [other]}),
+                ("POST", "partialImport", {"clients": [spelled]}),
+                ("POST", "partialImport", overwritten),
             ):
                 assert _texts(scoped.ask(method, url, document)) == (400, text), (method, url)
         good = _pairwise(f"{served.url}/good")
@@ -469,3 +478,31 @@ def test_the_sector_of_a_pairwise_mapper_lists_the_redirect_uris(scoped: ScopedR
     assert (answer.status_code, "https" in answer.text) == (400, True)
     (kept,) = scoped.get(models)
     assert not kept["config"].get("sectorIdentifierUri")
+
+
+def test_a_partial_import_fetches_few_sectors_and_those_that_it_needs(scoped: ScopedRealm) -> None:
+    """An address is fetched once; what is skipped or stays as it is, is not fetched."""
+    uris = ["https://a.test/cb"]
+    with serving_documents() as served:
+        served.documents = {f"/{place}": json.dumps(uris).encode() for place in range(12)}
+        clients = [
+            {
+                "clientId": f"sector-{place}",
+                "redirectUris": uris,
+                "protocolMappers": [_pairwise(f"{served.url}/{place % 11}")],
+            }
+            for place in range(22)
+        ]
+        asked = scoped.ask("POST", "partialImport", {"clients": clients})
+        assert (asked.status_code, "sector" in asked.text) == (400, True)
+        assert not served.asked
+        for place, policy in ((0, "FAIL"), (0, "SKIP"), (0, "OVERWRITE")):
+            few = [{**one, "protocolMappers": []} for one in clients[:2]]
+            document = {"clients": few, "ifResourceExists": policy}
+            assert scoped.ask("POST", "partialImport", document).is_success, (place, policy)
+        assert not served.asked
+        skipped = {"clients": clients[:2], "ifResourceExists": "SKIP"}
+        assert scoped.ask("POST", "partialImport", skipped).is_success
+        assert not served.asked
+        scoped.ask("POST", "partialImport", {"clients": [*clients[2:4], *clients[13:15]]})
+        assert sorted(served.asked) == ["/2", "/3"]

@@ -15,6 +15,7 @@ from gateway.password_policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
+from gateway.representations.client_scopes import MAPPER_DESCRIPTIONS
 from gateway.representations.realms.special_fields import RULES
 from gateway.representations.server_info import render_password_policies
 from tests.support.administered_realm import (
@@ -107,7 +108,8 @@ def test_every_rule_and_every_mapper_has_a_name_for_people() -> None:
     told = {rule["id"]: rule for rule in render_password_policies()}
     assert {rule.name for rule in POLICIES} <= told.keys()
     assert all(rule["displayName"] for rule in told.values())
-    assert all(mapper.description.name for mapper in CLAIM_MAPPERS.values())
+    assert set(MAPPER_DESCRIPTIONS) == set(CLAIM_MAPPERS)
+    assert all(mapper.name and mapper.help for mapper in MAPPER_DESCRIPTIONS.values())
 
 
 def test_events_are_told_by_the_names_that_settings_take(administration: Administration) -> None:

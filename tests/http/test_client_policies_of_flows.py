@@ -23,6 +23,7 @@ _ENFORCER: Final = "auth-flow-enforcer"
 _GOLD: Final = {"acr-condition": {"acr-property": "gold"}}
 _NAMED: Final = {"acr.loa.map": json.dumps({"silver": 1, "gold": 2})}
 _CODE_PAGE: Final = "login-otp"
+_SIGN_INS: Final = "AUTH_SESSION_ID"
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,7 @@ def flowing(administration: Administration) -> Iterator[SignInRealm]:
             web_client("app", attributes=_NAMED, directAccessGrantsEnabled=True),
             web_client("plain"),
             client_with_flow("own", "passwords-alone", attributes=_NAMED),
+            client_with_flow("leveled", "levels", attributes=_NAMED),
             web_client("golden", attributes={**_NAMED, "default.acr.values": "gold"}),
         ],
     }
@@ -191,6 +193,38 @@ def test_who_registers_signs_in_by_the_flow_afterwards(flowing: SignInRealm) -> 
         page = browser.submit(browser.get(unescape(found[1])), **fields)
         assert {"username", "password"} <= page.form.names, page.text
         assert page.message == "Your account has been updated."
+
+
+def test_a_new_policy_counts_for_sign_ins_that_wait(flowing: SignInRealm) -> None:
+    """A browser keeps a request for as long as it likes, in its tab and in a sealed cookie."""
+    waiting, restarted = flowing.browser(), flowing.browser()
+    page, link = waiting.open(), restarted.open().form.action
+    del restarted.cookies[_SIGN_INS]
+    with _enforced(flowing):
+        again = waiting.submit(page, username="anna", password=PASSWORD)
+        assert {"username", "password"} <= again.form.names, again.text
+        for browser, form in ((waiting, again), (restarted, restarted.get(link))):
+            codes = browser.submit(form, username="anna", password=PASSWORD)
+            assert _with_code(browser, codes).answer["code"]
+
+
+def test_a_new_policy_counts_for_the_class_that_is_asked_for(flowing: SignInRealm) -> None:
+    for asked, is_enforced in ((None, False), ("silver", False), ("silver gold", True)):
+        browser = flowing.browser()
+        link = browser.open(acr_values=asked).form.action
+        del browser.cookies[_SIGN_INS]
+        with _enforced(flowing, "codes-alone", 2, _GOLD):
+            assert ("password" not in browser.get(link).form.names) is is_enforced, asked
+
+
+def test_a_higher_minimum_of_a_client_counts_while_a_page_waits(flowing: SignInRealm) -> None:
+    [client] = flowing.realm.get("clients?clientId=leveled")
+    browser = flowing.browser()
+    page = browser.open("leveled")
+    client["attributes"]["minimum.acr.value"] = "gold"
+    flowing.realm.change("PUT", f"clients/{client['id']}", client)
+    codes = browser.submit(page, username="anna", password=PASSWORD)
+    assert _acr(browser, _with_code(browser, codes), "leveled") == "gold"
 
 
 def test_the_password_grant_has_no_flow_of_a_browser(flowing: SignInRealm) -> None:

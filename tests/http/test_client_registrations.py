@@ -491,6 +491,19 @@ def test_no_client_chooses_by_which_flow_its_users_sign_in(service: Registration
     service.given("DELETE", "default/choosing", token=own)
 
 
+def test_no_client_names_the_levels_of_its_sign_ins(service: Registration) -> None:
+    """By names of its own its tokens would say that users have proven more than they have."""
+    chosen = {"attributes": {"acr.loa.map": '{"gold": 1}'}}
+    refusal = error(403, "insufficient_scope", "The levels of a client are named by administrators")
+    document = {"clientId": "naming", **chosen}
+    assert service.refused("POST", "default", document, token=service.initial()) == refusal
+    own = registered(service, "naming")["registrationAccessToken"]
+    assert service.refused("PUT", "default/naming", document, token=own) == refusal
+    service.given("PUT", "default/naming", document, token=service.bearer("chief"))
+    kept = service.given("PUT", "default/naming", {**document, "name": "x"}, token=own)
+    service.given("DELETE", "default/naming", token=kept["registrationAccessToken"])
+
+
 def test_policies_leave_what_is_harmless(service: Registration) -> None:
     mapper = {
         "name": "m",

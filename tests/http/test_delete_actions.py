@@ -7,7 +7,7 @@ import httpx2
 import pyotp
 import pytest
 
-from gateway.representations.flows import DEFAULT_ACTIONS
+from gateway.domain.flows import DEFAULT_ACTIONS
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.leveled_flows import LEVEL_CONFIGS, client_with_flow, leveled_flows
@@ -45,6 +45,7 @@ def deleting(administration: Administration) -> Iterator[SignInRealm]:
         "clients": [
             web_client("app", baseUrl=CALLBACK),
             client_with_flow("stepped", "levels"),
+            client_with_flow("renaming", "levels", attributes={"acr.loa.map": '{"1": 9}'}),
             client_with_flow("codes", "codes-alone"),
         ],
     }
@@ -200,6 +201,23 @@ def test_a_sign_in_below_the_level_deletes_nothing(deleting: SignInRealm) -> Non
     assert events[0]["details"]["reason"] == (
         "Insufficient level of authentication for removing credential of type 'otp'."
     )
+
+
+def test_a_name_of_a_level_gives_no_level(deleting: SignInRealm) -> None:
+    """What a client calls a level decides nothing about what its users have proven."""
+    user = _add(deleting, "nora", _PHONE)
+    phone = f"/realms/{deleting.realm.name}/account/credentials/{_held(deleting, user)['phone']}"
+
+    def deleted(browser: SignInBrowser, page: Page) -> int:
+        tokens = browser.redeem(page.answer["code"], "renaming").json()
+        bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+        return browser.http.delete(phone, headers=bearer).status_code
+
+    with deleting.changed(browserFlow="levels"):
+        browser = deleting.browser()
+        assert deleted(browser, browser.sign_in("nora", "renaming")) == 403
+        page = browser.open("renaming", acr_values="2")
+        assert deleted(browser, browser.submit(page, otp=_code())) == 204
 
 
 def test_nothing_else_is_deleted(deleting: SignInRealm) -> None:

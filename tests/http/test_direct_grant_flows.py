@@ -11,8 +11,10 @@ import pyotp
 import pytest
 
 from tests.support.administration import PASSWORD, SECRET, Administration
+from tests.support.deadline import eventually
+from tests.support.logout_receiver import logout_receiver
 from tests.support.own_realm import CLIENT, OwnRealm, own_realm
-from tests.support.wire import DEVICE, DEVICE_KEY
+from tests.support.wire import DEVICE, DEVICE_KEY, claims_of
 
 FLOWS = "authentication/flows"
 USERNAME, PASSWORD_STEP = "direct-grant-validate-username", "direct-grant-validate-password"
@@ -348,6 +350,23 @@ def test_session_limits_end_the_session_that_was_not_refreshed_for_longest(
     assert _refreshed(realm, first) == 200
     third = _begun(realm)
     assert [_refreshed(realm, token) for token in (first, second, third)] == [200, 400, 200]
+
+
+async def test_clients_learn_that_a_limit_has_ended_a_session(realm: OwnRealm) -> None:
+    """A client that is not told would keep its user signed in. Keycloak: backchannelLogout."""
+    config = {"behavior": "Terminate oldest session", "userRealmLimit": "1"}
+    bound(realm, Step(LIMITS, config=config))
+    [client] = realm.get(f"clients?clientId={CLIENT}")
+    path = f"clients/{client['id']}"
+    with logout_receiver() as receiver:
+        told = {"backchannel.logout.url": receiver.url}
+        told |= {"backchannel.logout.session.required": "true"}
+        realm.done("PUT", path, {**client, "attributes": client["attributes"] | told})
+        token = realm.sign_in("plain", CLIENT, client_secret=SECRET).json()["access_token"]
+        _begun(realm)
+        await eventually(lambda: bool(receiver.tokens))
+    realm.done("PUT", path, {"attributes": {"backchannel.logout.url": ""}})
+    assert [claims_of(one)["sid"] for one in receiver.tokens] == [claims_of(token)["sid"]]
 
 
 def _begun(realm: OwnRealm) -> str:

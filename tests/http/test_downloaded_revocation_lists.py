@@ -71,7 +71,7 @@ class _Downloads:
         """Tell whether the list in force has the number; None without a list."""
         certificate = self.issuer.certificate.public_bytes(Encoding.DER)
         authority: ParsedCertificate = parse_certificate(certificate)
-        return next((serial in found.serials for found in self.lists.find(authority)), None)
+        return next((serial in found.serials for found in self.lists.find_lists(authority)), None)
 
 
 @pytest.fixture

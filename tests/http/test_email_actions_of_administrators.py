@@ -1,6 +1,7 @@
 """Mails with links that administrators send to users. Keycloak: 7.2 (execute-actions-email)."""
 
 import ssl
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,19 @@ def _types(events: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
     """Return types and errors of the events of users."""
     kinds = [(event["type"], event.get("error")) for event in events]
     return [kind for kind in kinds if not kind[0].startswith("CLIENT_")]
+
+
+def test_a_mail_does_not_wait_until_the_queue_is_polled(mailed: MailedRealm) -> None:
+    """Each mail is queued when the one before is there: a poll would find each a second later."""
+    durations = []
+    for number in range(5):
+        user = mailed.add(f"prompt-{number}")
+        begun = time.monotonic()
+        mailed.realm.change("PUT", f"{user}/execute-actions-email", ["UPDATE_PASSWORD"])
+        mailed.mails(f"prompt-{number}@example.org")
+        durations.append(time.monotonic() - begun)
+    assert min(durations[1:]) < 0.5, durations
+    mailed.events()
 
 
 def test_a_link_lets_the_user_perform_the_actions_and_signs_nobody_in(

@@ -1,9 +1,10 @@
 """A host name, and a cookie domain, belong to one realm, to the rules file or to the gateway."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from click.testing import CliRunner, Result
 from gateway.cli import main
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import Administration, master
-from tests.support.gateway_process import start_gateway
+from tests.support.gateway_process import start_gateway, until
 from tests.support.made_realms import make
 
 CREATED, CONFLICT, MISSING = 201, 409, 404
@@ -248,3 +249,40 @@ def test_of_two_administrators_at_once_one_gets_the_name(
             assert sorted(statuses) == [CREATED, CONFLICT], (one, other)
             for realm in realms:
                 realm.ask("DELETE", f"{SITES}/taking")
+
+
+@pytest.mark.parametrize("later", ["id.gateway.example", "*.gateway.example", "[2001:db8::7]:9"])
+def test_a_site_of_before_does_not_keep_a_name_of_the_gateway(
+    administration: Administration, later: str
+) -> None:
+    """The gateway got the name after the realm had stored the site, without the rule of today."""
+    name = f"before-{OF_GATEWAY[0] == later}-{len(later)}".lower()
+    asked = "id.gateway.example" if later.startswith("*") else later
+    with administered_realm(administration, name, {}) as realm:
+        rules = [{"name": "all", "paths": ["/*"], "anonymous": True}]
+        site = {"name": "old", "hosts": ["a.old.test", "b.old.test"], "rules": rules}
+        realm.change("POST", SITES, site)
+        assert _decision(administration, "a.old.test") == 200
+        database = administration.gateway.state_dir / "realmgate.db"
+        with closing(sqlite3.connect(database)) as connection, connection:
+            for table, column in (("sites", "document"), ("site_hosts", "host")):
+                changed = connection.execute(
+                    f"UPDATE {table} SET {column} = replace({column}, 'a.old.test', ?)",  # noqa: S608
+                    (later,),
+                )
+                assert changed.rowcount > 0
+        realm.change("PUT", "", {"displayName": "changed"})
+        until(lambda: _decision(administration, "a.old.test") == 403, "the site is read again")
+        assert _decision(administration, asked) == 403
+        assert _decision(administration, "b.old.test") == 200
+
+
+def _decision(administration: Administration, host: str) -> int:
+    """Return the status of a decision for the server and host of a proxy."""
+    headers = {
+        "X-Original-Request": "GET / HTTP/1.1",
+        "X-Forwarded-Host": host,
+        "X-Forwarded-Proto": "https",
+        "X-Realmgate-Server": host,
+    }
+    return administration.http.get("/.realmgate/guard/nginx", headers=headers).status_code

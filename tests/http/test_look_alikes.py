@@ -308,6 +308,21 @@ def test_an_address_that_is_the_name_is_no_name_of_another_user(
             assert not OF_ADDRESSES[way](ways, {"email": text}), text
 
 
+@pytest.mark.parametrize("way", OWN[:5])
+def test_users_choose_no_name_of_a_service_account(
+    mailed: MailedRealm, tmp_path: Path, way: str
+) -> None:
+    """Services know clients by it; a client without an account leaves its name free."""
+    ways, number = Ways(mailed, tmp_path), next(NUMBERS)
+    client = {"clientId": f"orders-{number}", "serviceAccountsEnabled": True, "enabled": True}
+    name = f"service-account-orders-{number}"
+    sent = (name, name.upper(), name.replace("i", "\u0131", 1))
+    accepted = [text for text in sent if OF_BOTH[way](ways, {"username": text})]
+    assert accepted == []
+    mailed.realm.change("POST", "clients", client)
+    assert OF_BOTH[way](ways, {"username": f"service-{number}"})
+
+
 @pytest.mark.parametrize("way", [*OWN[:5], "admin API create", "admin API update", "command"])
 def test_the_standard_profile_refuses_letters_of_other_scripts(
     mailed: MailedRealm, tmp_path: Path, way: str

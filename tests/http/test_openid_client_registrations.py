@@ -55,6 +55,17 @@ def test_a_client_chooses_pairwise_subjects_and_their_sector(service: Registrati
     assert [each["protocolMapper"] for each in mappers] == ["oidc-sha256-pairwise-sub-mapper"]
 
 
+def test_a_token_that_registers_no_client_fetches_no_document(service: Registration) -> None:
+    """attacks: C21."""
+    spent = service.initial()
+    service.given("POST", "openid-connect", {}, token=spent)
+    with serving_documents() as served:
+        sector = {"subject_type": "pairwise", "sector_identifier_uri": f"{served.url}/sector"}
+        refused = service.refused("POST", "openid-connect", sector, token=spent)
+        assert (refused[0], refused[1]["error"]) == (401, "invalid_token")
+        assert served.asked == []
+
+
 def test_the_address_that_begins_a_sign_in_is_kept(service: Registration) -> None:
     """Spec: OpenID Connect Core §4."""
     made = registered(service, initiate_login_uri="https://a.test/login")

@@ -501,6 +501,9 @@ def test_the_key_of_another_user_signs_in_neither(keys: SignInRealm) -> None:
     assert stolen.message == REJECTED, "the id alone is none"
     named = _send(browser, stolen, foreign.sign(stolen, userHandle=foreign.user_handle))
     assert named.message == FOREIGN
+    for handle in (foreign.user_handle, "!", b64(b"nobody"), b64(b"\xff"), b64(bytes(65))):
+        named = _send(browser, named, own.sign(named, userHandle=handle))
+        assert named.message == FOREIGN, "the key of the user names another one"
     assert _types(keys)[-1] == ("LOGIN_ERROR", "different_user_authenticated")
     assert _send(browser, named, own.sign(named, userHandle=own.user_handle)).answer["code"]
 

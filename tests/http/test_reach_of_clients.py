@@ -14,9 +14,9 @@ import httpx2
 import pytest
 
 from gateway.admin.access.rights import AdminRole
+from gateway.domain.clients import CHECKS, SETTING_ATTRIBUTES
 from gateway.representations.clients import CLIENT_FIELDS
 from gateway.representations.clients.client import HARMLESS_ATTRIBUTES, HARMLESS_FIELDS
-from gateway.representations.clients.settings import CHECKS, SETTING_ATTRIBUTES
 from tests.support.administered_realm import (
     SIGN_IN,
     AdministeredRealm,
@@ -498,6 +498,36 @@ def test_the_reach_of_built_in_clients_needs_every_right(
     realm.change("PUT", path, {"description": before.get("description") or ""})
 
 
+@pytest.mark.parametrize("client_id", BUILT_IN)
+def test_only_every_right_ends_the_use_of_a_built_in_client(
+    realm: AdministeredRealm, client_id: str
+) -> None:
+    """Administrators with more rights sign in to it."""
+    path = f"clients/{realm.get(f'clients?clientId={client_id}')[0]['id']}"
+    for document in ({"enabled": False}, {"notBefore": 2_000_000_000}):
+        assert realm.refused("PUT", path, document, by="lesser")[0] == 403, document
+    after = realm.get(path)
+    assert (after["enabled"], after["notBefore"]) == (True, 0)
+    realm.change("PUT", path, {"enabled": False})
+    assert realm.refused("PUT", path, {"enabled": True}, by="lesser")[0] == 403
+    realm.change("PUT", path, {"enabled": True})
+
+
+def test_a_client_that_is_enabled_again_carries_no_more_roles(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    """A lesser administrator accepts no tokens again that a superior has refused."""
+    access = tokens(realm, "approved")["access_token"]
+    realm.change("PUT", approved, {"enabled": False})
+    realm.change("PUT", approved, {"enabled": True}, by="lesser")
+    assert not opens(realm, access)
+    assert carried(tokens(realm, "approved")["access_token"]) <= OF_LESSER
+    limited = reach(realm, approved)
+    realm.change("PUT", approved, {"enabled": False}, by="lesser")
+    realm.change("PUT", approved, {"enabled": True})
+    assert reach(realm, approved) == limited
+
+
 def test_a_built_in_clients_registration_token_keeps_its_reach(
     realm: AdministeredRealm,
 ) -> None:
@@ -859,7 +889,7 @@ def test_a_lower_not_before_takes_roles_away(realm: AdministeredRealm, approved:
     assert not reach(realm, approved)["all"]
     assert not opens(realm, access)
     console = f"clients/{realm.get('clients?clientId=security-admin-console')[0]['id']}"
-    realm.change("PUT", console, {"notBefore": 1}, by="lesser")
+    realm.change("PUT", console, {"notBefore": 1})
     assert realm.refused("PUT", console, {"notBefore": 0}, by="lesser")[0] == 403
     realm.change("PUT", console, {"notBefore": 0})
 

@@ -27,8 +27,8 @@ from tests.support.admin_operations import operations, send, title, url_of
 from tests.support.administered_realm import (
     AdministeredRealm,
     administered_realm,
-    client_in_sql,
     person,
+    with_every_role_over_master,
 )
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue
@@ -490,17 +490,26 @@ def test_a_document_that_is_sent_again_needs_no_more_rights(realm: AdministeredR
 def test_the_realm_master_needs_its_role_admin(administration: Administration) -> None:
     """An account of `master` can have the rights over every realm."""
     realm = AdministeredRealm(administration, "master")
-    holder = client_in_sql(administration, "master", "master-realm")
-    mappings = f"users/{realm.account('nobody')}/role-mappings/clients/{holder}"
-    roles = realm.get(f"clients/{holder}/roles")
-    realm.change("POST", mappings, roles)
-    try:
+    with with_every_role_over_master(realm, "nobody"):
         answer = realm.ask("PUT", "", {"resetPasswordAllowed": True}, by="nobody")
         assert refused_subject(answer).endswith("the caller also needs admin")
         assert refused_subject(realm.ask("POST", "components", {}, by="nobody"))
         realm.change("PUT", "", {"displayName": "Master"}, by="nobody")
-    finally:
-        realm.change("DELETE", mappings, roles)
+
+
+def test_only_the_role_admin_ends_the_access_to_all_realms(
+    administration: Administration,
+) -> None:
+    """Without `master` no administrator is left, and no request enables it again."""
+    realm = AdministeredRealm(administration, "master")
+    later = int(time.time()) + 3600
+    with with_every_role_over_master(realm, "nobody"):
+        for document in ({"enabled": False}, {"notBefore": later}):
+            answer = realm.ask("PUT", "", document, by="nobody")
+            (name,) = document
+            assert refused_subject(answer).startswith(f"{name} of the realm master counts")
+    after = realm.get("")
+    assert (after["enabled"], after["notBefore"] < later) == (True, True)
 
 
 def test_one_right_that_comes_from_master_is_not_enough(

@@ -16,7 +16,7 @@ from tests.support.protected_sites import (
     WIKI_HOSTS,
     Protected,
 )
-from tests.support.wire import app, claims_of, user
+from tests.support.wire import DEVICE_SUBJECT, SECRET, app, claims_of, device, user
 
 GROUPS = "oidc-group-membership-mapper"
 
@@ -310,6 +310,29 @@ def test_a_certificate_stands_for_the_client_it_is_registered_for(protected: Pro
     assert asserted["Remote-User"] == "service-account-device-1"
     other = protected.ask("/", host=DEVICE_HOST, certificate="device-2")
     assert other.status_code == 403
+
+
+def test_no_user_has_the_subject_of_a_client(protected: Protected) -> None:
+    """Administrators choose the ids of clients and, in imports, of users."""
+    ask = protected.administration.ask
+    before = ask("GET", "staff/clients?clientId=worker").json()[0]
+    path = f"staff/clients/{before['id']}"
+    subject = DEVICE_SUBJECT.replace("-1", "-2")
+    by_certificate = device("worker", subject) | {"serviceAccountsEnabled": False}
+    del by_certificate["protocolMappers"]
+    mallory = user("mallory-2", id=before["id"])
+    assert ask("POST", "staff/partialImport", document={"users": [mallory]}).is_success
+    assert ask("PUT", path, document=by_certificate).is_success
+    try:
+        answer = protected.ask("/jobs/", certificate="device-2")
+        assert answer.status_code == 200, answer.headers
+        of_client = _asserted(protected)
+    finally:
+        assert ask("PUT", path, document={**before, "secret": SECRET}).is_success
+    token = protected.token("mallory-2")["access_token"]
+    assert protected.ask("/home/", token=token).status_code == 200
+    assert of_client["X-Realmgate-Client"] == "worker"
+    assert _asserted(protected)["X-Realmgate-Subject"] != of_client["X-Realmgate-Subject"]
 
 
 @pytest.mark.parametrize("certificate", ["self-signed", "unknown CA", "expired", "revoked"])

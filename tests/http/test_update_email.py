@@ -8,11 +8,12 @@ import httpx2
 import pyotp
 import pytest
 
-from tests.support.administration import PASSWORD, Administration
+from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.mailed_links import MailedRealm, follow, mailed_realm
 from tests.support.one_time_devices import base32
 from tests.support.own_account import FOR_ACCOUNT
-from tests.support.sign_in_browser import web_client
+from tests.support.sign_in_browser import SignInBrowser, web_client
+from tests.support.wire import claims_of
 
 _ACTION = "authentication/required-actions/UPDATE_EMAIL"
 _ACCOUNT_CLIENT = {
@@ -169,6 +170,97 @@ def test_a_link_ends_with_the_sessions_that_its_user_ends(mailed: MailedRealm, e
     _ENDINGS[ending](mailed, name)
     assert "The change of the email address was cancelled." in follow_or_error(mailed, link)
     assert mailed.browser().submit(opened).status == 400
+    assert _emails(mailed, user) == (f"{name}@example.org", True)
+
+
+_Tokens = dict[str, Any]
+
+
+def _admin(method: str, path: str) -> Callable[[MailedRealm, str, SignInBrowser, _Tokens], None]:
+    def end(mailed: MailedRealm, user: str, _thief: SignInBrowser, tokens: _Tokens) -> None:
+        named = path.format(user=user, session=claims_of(tokens["id_token"])["sid"])
+        mailed.realm.change(method, named)
+
+    return end
+
+
+def _posted(path: str, field: str) -> Callable[[MailedRealm, str, SignInBrowser, _Tokens], None]:
+    def end(_mailed: MailedRealm, _user: str, thief: SignInBrowser, tokens: _Tokens) -> None:
+        form = {"client_id": "app", "client_secret": SECRET, field: tokens["refresh_token"]}
+        answer = thief.http.post(thief.protocol(path), data=form)
+        assert answer.is_success, answer.text
+
+    return end
+
+
+def _signed_out(_mailed: MailedRealm, _user: str, thief: SignInBrowser, tokens: _Tokens) -> None:
+    url = httpx2.URL(thief.protocol("logout"), params={"id_token_hint": tokens["id_token"]})
+    assert thief.get(str(url)).status in {200, 302}
+
+
+_ENDS_OF_THE_SESSION = {
+    "session ended by an administrator": _admin("DELETE", "sessions/{session}"),
+    "user signed out by an administrator": _admin("POST", "{user}/logout"),
+    "signed out at the application": _signed_out,
+    "logout with the refresh token": _posted("logout", "refresh_token"),
+    "refresh token of the last client revoked": _posted("revoke", "token"),
+    "realm signed out": _admin("POST", "logout-all"),
+}
+
+
+def _asked_in_a_session(
+    mailed: MailedRealm, name: str
+) -> tuple[str, SignInBrowser, _Tokens, str, str]:
+    """Return the user, the browser, its tokens and the link; the same second ends no link."""
+    names = {"firstName": "G", "lastName": "L"}
+    user = mailed.add(name, emailVerified=True, **names)
+    browser = mailed.browser()
+    tokens = browser.redeem(browser.sign_in(name).answer["code"]).json()
+    address = f"new-{name}@example.org"
+    browser.submit(browser.open(kc_action="UPDATE_EMAIL"), email=address)
+    return user, browser, tokens, address, mailed.link(address)
+
+
+@pytest.mark.parametrize("ending", _ENDS_OF_THE_SESSION)
+def test_a_link_ends_with_the_session_it_was_asked_for_in(mailed: MailedRealm, ending: str) -> None:
+    """Ended at once: notBefore, in whole seconds, says nothing of a link of the same second."""
+    name = f"hal-{list(_ENDS_OF_THE_SESSION).index(ending)}"
+    user, thief, tokens, _, link = _asked_in_a_session(mailed, name)
+    opened = mailed.browser().get(link)
+    assert opened.status == 200, opened.text
+    _ENDS_OF_THE_SESSION[ending](mailed, user, thief, tokens)
+    assert "The change of the email address was cancelled." in follow_or_error(mailed, link)
+    assert mailed.browser().submit(opened).status == 400
+    assert _emails(mailed, user) == (f"{name}@example.org", True)
+
+
+def test_the_end_of_another_session_leaves_a_link(mailed: MailedRealm) -> None:
+    user, _, _, address, link = _asked_in_a_session(mailed, "ida")
+    other = mailed.browser()
+    tokens = other.redeem(other.sign_in("ida").answer["code"]).json()
+    _admin("DELETE", "sessions/{session}")(mailed, user, other, tokens)
+    assert follow(mailed.browser(), link).status == 200
+    assert _emails(mailed, user) == (address, True)
+
+
+@pytest.mark.parametrize("ending", ["cancelled and ended", "signed out"])
+def test_a_link_of_a_sign_in_without_a_session_ends(mailed: MailedRealm, ending: str) -> None:
+    """The sign-in has asked for it at a required action, before its session begins."""
+    name = f"jo-{ending[:4]}"
+    names = {"firstName": "J", "lastName": "O"}
+    user = mailed.add(name, emailVerified=True, **names)
+    thief = mailed.browser()
+    page = thief.sign_in(name, kc_action="UPDATE_EMAIL")
+    page = thief.submit(page, email=f"new-{name}@example.org")
+    link = mailed.link(f"new-{name}@example.org")
+    if ending == "cancelled and ended":
+        answer = thief.submit(page, **{"cancel-aia": "true"}).answer
+        tokens = thief.redeem(answer["code"]).json()
+        _admin("DELETE", "sessions/{session}")(mailed, user, thief, tokens)
+    else:
+        mailed.realm.change("POST", f"{user}/logout")
+    assert "attributes" not in mailed.realm.get(user)  # of a link of the same second, too
+    assert follow_or_error(mailed, link)
     assert _emails(mailed, user) == (f"{name}@example.org", True)
 
 

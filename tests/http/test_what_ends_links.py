@@ -48,6 +48,11 @@ client removed                   | -               -            -            -
 realm disabled                   | -               -            -            -
 reset no longer allowed          | +               +            +            -
 UPDATE_EMAIL disabled            | +               +            -            +
+VERIFY_EMAIL disabled            | +               -            +            +
+UPDATE_PASSWORD disabled         | -               +            +            -
+UPDATE_PASSWORD removed          | -               +            +            -
+address read-only for users      | +               +            -            +
+verifyEmail switched off         | +               +            +            +
 """
 _NEW: Final = "Another long password 3"
 _OLD: Final = "Password of the thief 4"
@@ -198,9 +203,25 @@ def _not_before_of_client(mailed: MailedRealm, links: list[_Link]) -> None:
     _of_client("PUT", notBefore=int(time.time()) + 1)(mailed, links)
 
 
-def _disable_update_email(mailed: MailedRealm, _links: list[_Link]) -> None:
-    action = "authentication/required-actions/UPDATE_EMAIL"
-    mailed.realm.change("PUT", action, {**mailed.realm.get(action), "enabled": False})
+def _of_action(method: str, alias: str) -> Callable[..., None]:
+    """Disable a required action, or remove it."""
+
+    def change(mailed: MailedRealm, _links: list[_Link]) -> None:
+        action = f"authentication/required-actions/{alias}"
+        disabled = {**mailed.realm.get(action), "enabled": False}
+        mailed.realm.change(method, action, None if method == "DELETE" else disabled)
+
+    return change
+
+
+def _lock_address(mailed: MailedRealm, _links: list[_Link]) -> None:
+    """Let administrators alone edit the address."""
+    mailed.realm.change("PUT", "", {"attributes": {"userProfileEnabled": "true"}})
+    profile = mailed.realm.get("users/profile")
+    for attribute in profile["attributes"]:
+        if attribute["name"] == "email":
+            attribute["permissions"] = {"view": ["admin", "user"], "edit": ["admin"]}
+    mailed.realm.change("PUT", "users/profile", profile)
 
 
 def _nothing(_mailed: MailedRealm, _links: list[_Link]) -> None:
@@ -231,7 +252,14 @@ CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], object]]] = {
     "reset no longer allowed": lambda mailed, _links: mailed.realm.change(
         "PUT", "", {"resetPasswordAllowed": False}
     ),
-    "UPDATE_EMAIL disabled": _disable_update_email,
+    "UPDATE_EMAIL disabled": _of_action("PUT", "UPDATE_EMAIL"),
+    "VERIFY_EMAIL disabled": _of_action("PUT", "VERIFY_EMAIL"),
+    "UPDATE_PASSWORD disabled": _of_action("PUT", "UPDATE_PASSWORD"),
+    "UPDATE_PASSWORD removed": _of_action("DELETE", "UPDATE_PASSWORD"),
+    "address read-only for users": _lock_address,
+    "verifyEmail switched off": lambda mailed, _links: mailed.realm.change(
+        "PUT", "", {"verifyEmail": False}
+    ),
 }
 
 
@@ -398,3 +426,40 @@ def test_the_first_password_ends_a_page_of_a_reset(administration: Administratio
         other = mailed.browser()
         done = other.submit(other.open(), username="reset-credentials", password=_NEW)
         assert "code" in done.answer
+
+
+def test_a_link_ends_with_each_action_that_it_asks_for(administration: Administration) -> None:
+    """Beside an action that stays: the link is refused as a whole, and none is sent."""
+    with mailed_realm(administration, "each-action", {}) as mailed:
+        path = "authentication/required-actions"
+        found = [one for one in mailed.realm.get(path) if one["alias"] != "UPDATE_EMAIL"]
+        for action in found:
+            mailed.realm.change("PUT", f"{path}/{action['alias']}", {**action, "enabled": True})
+        accepted, sent = set(), set()
+        for action in found:
+            alias, name = action["alias"], action["alias"].lower()
+            user, asked = mailed.add(name), [*dict.fromkeys(("UPDATE_PASSWORD", alias))]
+            mailed.realm.change("PUT", f"{user}/execute-actions-email", asked)
+            link = _opened(mailed, user, f"{name}@example.org")
+            assert link.page.status == 200, alias
+            mailed.realm.change("PUT", f"{path}/{alias}", {**action, "enabled": False})
+            if link.is_accepted():
+                accepted.add(alias)
+            if mailed.realm.ask("PUT", f"{user}/execute-actions-email", asked).is_success:
+                sent.add(alias)
+            mailed.realm.change("PUT", f"{path}/{alias}", {**action, "enabled": True})
+    assert (accepted, sent, len(found) > 10) == (set(), set(), True)
+
+
+def test_no_link_is_sent_that_would_be_refused(administration: Administration) -> None:
+    settings = {"clients": [web_client("app")], "resetPasswordAllowed": True}
+    with mailed_realm(administration, "not-sent", {}, **settings) as mailed:
+        user = mailed.add("ada")
+        for alias, path in (
+            ("VERIFY_EMAIL", "send-verify-email"),
+            ("UPDATE_PASSWORD", "reset-password-email"),
+        ):
+            _of_action("PUT", alias)(mailed, [])
+            assert mailed.realm.refused("PUT", f"{user}/{path}")[0] == 400, alias
+        assert "forgot" not in mailed.browser().open().html
+        assert not mailed.server.messages

@@ -86,7 +86,7 @@ logout with the refresh token                | +  -   -    -    +    +    -   - 
 logout with the offline token                | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 refresh token revoked                        | +  +   -    -    +    +    -   -   -    -    -    -   -   +    -     -     -     +     +     +  +    -   +
 offline token revoked                        | +  +   -    -    -    -    -   -   -    -    -    -   -   +    -     -     -     +     +     +  +    -   +
-access token revoked                         | +  +   +    +    +    +    +   -   +    -    -    -   -   +    +     -     -     +     +     +  +    +   +
+access token revoked                         | +  +   +    +    +    +    +   -   -    -    -    -   -   +    +     -     -     +     +     +  +    +   +
 user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    +   +
 notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    -   -

@@ -287,6 +287,46 @@ def test_no_secret_is_made_to_last_longer_than_the_policy_says(governed: ChosenR
     assert governed.client("lasting")["secret"] == SECRET
 
 
+def test_a_secret_that_comes_back_lasts_no_longer_than_before(governed: ChosenRealm) -> None:
+    """Rotated away, and set again with every spelling of a longer time."""
+    for number, sent in enumerate(({}, {EXPIRES: ""}, {EXPIRES: _in(90_000), ROTATED: ""})):
+        name = f"returning-{number}"
+        path = _make(governed, name)
+        made = governed.administer("POST", f"{path}/client-secret").json()["value"]
+        assert _set(governed, path, **{ROTATED_EXPIRES: _in(300)}) == 204
+        document = {"secret": SECRET, "attributes": sent}
+        assert governed.administer("PUT", path, document).status_code == 204
+        assert governed.token(name, SECRET).status_code == 200
+        assert refusal(governed.token(name, made)) == WRONG
+        assert _times(governed, name)[EXPIRES] == 3, sent
+
+
+def test_an_expired_rotated_secret_does_not_come_back(governed: ChosenRealm) -> None:
+    for number, sent in enumerate(({}, {EXPIRES: ""}, {EXPIRES: "", ROTATED: ""})):
+        name = f"over-{number}"
+        path = _make(governed, name)
+        governed.administer("POST", f"{path}/client-secret")
+        assert _set(governed, path, **{ROTATED_EXPIRES: _in(-5)}) == 204
+        assert refusal(governed.token(name, SECRET)) == WRONG
+        document = {"secret": SECRET, "attributes": sent}
+        assert governed.administer("PUT", path, document).status_code == 204
+        assert refusal(governed.token(name, SECRET)) == WRONG, sent
+        other = governed.client(name)["secret"]
+        assert other != SECRET
+        assert governed.token(name, other).status_code == 200
+
+
+def test_a_rotation_makes_no_long_expired_secret_valid_again(governed: ChosenRealm) -> None:
+    """A secret is accepted for its own period and that of rotated secrets, whenever it rotates."""
+    for ago, rotated in ((100, 4), (400, 1), (600, None), (90_000, None)):
+        name = f"expired-{ago}"
+        path = _make(governed, name)
+        assert _set(governed, path, **{EXPIRES: _in(-ago)}) == 204
+        assert governed.client(name)["secret"] != SECRET
+        assert _times(governed, name).get(ROTATED_EXPIRES) == rotated
+        assert governed.token(name, SECRET).is_success is (rotated is not None)
+
+
 def test_a_policy_reaches_the_clients_that_its_condition_names(spec: Stack) -> None:
     with chosen_realm(spec, "conditions", []) as realm:
         for access_type, reached in (("confidential", True), ("public", False)):

@@ -120,6 +120,19 @@ SIGN_IN: Mapping[str, Any] = {
 """What a realm has where its users sign in cheaply."""
 
 
+@contextmanager
+def with_every_role_over_master(master: AdministeredRealm, client_id: str) -> Iterator[None]:
+    """Give a service account of `master` every role over `master`, and not the role `admin`."""
+    holder = client_in_sql(master.administration, "master", "master-realm")
+    mappings = f"users/{master.account(client_id)}/role-mappings/clients/{holder}"
+    roles = master.get(f"clients/{holder}/roles?first=0&max=99")
+    master.change("POST", mappings, roles)
+    try:
+        yield
+    finally:
+        master.change("DELETE", mappings, roles)
+
+
 def person(username: str, **fields: Any) -> dict[str, Any]:
     """Return a user who may sign in."""
     credentials = [{"type": "password", "value": PASSWORD}]

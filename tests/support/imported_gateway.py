@@ -26,8 +26,10 @@ from gateway.storage.sql.database import create_engines  # noqa: E402
 from gateway.storage.sql.lookup_statements import LookupQueries  # noqa: E402
 from gateway.supervisor import gateway, preparation, worker  # noqa: E402, F401
 from tests.support import forked_gateway  # noqa: E402, F401 - the function that the fork calls
+from tests.support.prepared_rsa_keys import use_prepared_keys  # noqa: E402
 
 for url in ("sqlite:////nowhere", "postgresql://nobody@localhost/nothing"):
     LookupQueries.of(create_engines(parse_database_url(Secret(url))).reader.dialect)
 
+use_prepared_keys()
 gc.freeze()

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
@@ -59,7 +60,8 @@ class ScopedRealm:
 
     def client(self, client_id: str) -> str:
         """Return the internal id of a client."""
-        return self._database_id("clients", "client_id", client_id)
+        (found,) = self.get(f"clients?{urlencode({'clientId': client_id})}")
+        return str(found["id"])
 
     def scope(self, name: str) -> str:
         """Return the id of a client scope."""
@@ -122,13 +124,6 @@ class ScopedRealm:
         assert response.status_code == httpx2.codes.OK, response.headers
         found: dict[str, Any] = response.json()
         return found
-
-    def _database_id(self, kind: str, field: str, value: str) -> str:
-        exported = self.administration.command("realm", "export", self.name)
-        assert exported.exit_code == 0, exported.output
-        spelled = {"client_id": "clientId"}.get(field, field)
-        items = json.loads(exported.stdout)[kind]
-        return next(str(item["id"]) for item in items if item[spelled] == value)
 
 
 def claims_of(token: str) -> dict[str, Any]:

@@ -27,13 +27,13 @@ from gateway.domain.flows import (
     Flows,
     Requirement,
     SignInRules,
+    rules_in,
     sign_in_flow,
 )
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
-from gateway.representations.flows import rules_in
 from tests.support.password_logins import ADDRESS, PASSWORD, Gateway
 from tests.support.stored_values import client
 
@@ -111,7 +111,7 @@ class Browser:
     ) -> None:
         self.gateways = gateways
         self.realm = realm
-        self.rules = sign_in or rules_in(realm.id, realm.flows, {})
+        self.rules = sign_in or rules_in(realm.id, realm.flows, {}, {}, {})
         self.session: UserSession | None = None
         self.user: User | None = None
         self.authenticated_at: datetime | None = None

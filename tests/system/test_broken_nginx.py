@@ -18,7 +18,7 @@ import pytest
 from gateway.cli.nginx import NginxSite, PlainHttp, render_nginx
 from gateway.doctor.findings import Finding
 from gateway.doctor.nginx_examinations import CHECKS
-from gateway.doctor.nginx_scopes import GatewayFacts, NginxCheck, NginxConfiguration, Proxy
+from gateway.doctor.nginx_scopes import GatewayFacts, NginxConfiguration, Proxy
 from gateway.doctor.nginx_syntax import Directive, read_configuration, read_dump
 from gateway.domain.forward_auth import Site
 from gateway.domain.secrets import Secret
@@ -119,10 +119,9 @@ def test_every_check_has_a_broken_configuration_and_a_public_source() -> None:
         assert f"| `{broken.check}` |" in page
         assert f"({broken.source}) | [{broken.name.removesuffix('.conf')}](" in page
     modules = [import_module(f"gateway.doctor.{path.stem}") for path in DOCTOR.glob("nginx_*.py")]
-    values = [value for module in modules for value in vars(module).values()]
-    assert [
-        each.name for each in values if isinstance(each, NginxCheck) and each not in CHECKS
-    ] == []
+    values = [value for module in modules for value in vars(module).items()]
+    found = {value for name, value in values if name.startswith("find_")}
+    assert found == {check.find for check in CHECKS}
 
 
 @pytest.mark.parametrize("header", ["ssl-client-cert", "x-client-certificate"])

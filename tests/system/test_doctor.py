@@ -498,7 +498,7 @@ def test_hosts_of_the_gateway_and_shared_cookie_domains_are_found(
     """A former version let realms have them; a wildcard of the operator is no mistake."""
     wiki = {"name": "wiki", "hosts": ["wiki.example.org"], "rules": [], "client": "wiki"}
     shared = {"cookieDomain": "example.org"}
-    other = {"hosts": ["b.x.org"], "cookieDomain": "x.org"}
+    other = {"hosts": ["b.x.org", "c.x.org"], "cookieDomain": "x.org"}
     realms = [
         {"realm": "master", "enabled": True},
         {"realm": "one", "enabled": True, "guardSites": [wiki | shared]},
@@ -531,7 +531,7 @@ def test_hosts_of_the_gateway_and_shared_cookie_domains_are_found(
             database.execute(statement)
     code, said = examine(tmp_path, **further, mtls_public_url="https://b.x.example.org:9443")
     assert (code, said.count("WRONG")) == (1, 1), said
-    assert "WRONG The host b.x.example.org of the site wiki of two is one of the gateway" in said
+    assert "b.x.example.org is a host of the gateway, the site wiki of the realm two" in said
     assert "The site wiki of one and the site wiki of two share cookies by the domains" in said
     assert "gateway.test of" not in said
 

@@ -117,6 +117,12 @@ def test_commands_work_from_an_installed_wheel(installed: Installation) -> None:
     assert tried.returncode == 0, tried.stderr
 
 
+def test_every_table_is_in_the_wheel(wheel: Path) -> None:
+    tables = {str(path.relative_to(ROOT)) for path in (ROOT / "gateway").rglob("*.toml")}
+    with zipfile.ZipFile(wheel) as content:
+        assert tables - set(content.namelist()) == set()
+
+
 def test_every_file_of_the_wheel_is_in_its_record(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as content:
         names = content.namelist()

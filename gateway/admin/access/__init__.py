@@ -23,6 +23,7 @@ from gateway.admin.access.escalation import (
     require_may_lift_scope,
     require_may_put_in_scope,
     require_rights_of_realm_accounts,
+    require_rights_over_every_realm,
     roles_out_of_reach,
 )
 from gateway.admin.access.lookups import (

@@ -12,8 +12,8 @@ or of a role may change that object in any way. Others may read it and end sessi
 The admin API derives the objects from the path (`gateway.http.admin.endpoint`). The endpoint
 applies the rule before it reads the body, `Changes.begin` again with the rows locked. Use cases
 call `require_may_control` for objects that a body or a registration token names.
-Keycloak: 9; it checks the roles that are named, not what they contain, and not groups, and lets
-`manage-users` and `manage-clients` change every object (26.7)
+Keycloak: 9 (administrative roles); it checks the roles that are named, not what they contain, and
+not groups, and lets `manage-users` and `manage-clients` change every object (26.7)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -288,6 +288,18 @@ def require_rights_of_realm_accounts(acting: Acting, subject: str) -> None:
         raise MissingRights(
             f"{subject} can give the rights of any account of the realm {acting.realm.name}:"
             f" the caller also needs {_named(lacking)}"
+        )
+
+
+def require_rights_over_every_realm(acting: Acting, subject: str) -> None:
+    """Raise MissingRights over `master` without its role `admin`; other realms need no more.
+
+    For what counts in every realm once it is in `master`, or ends the access of all administrators.
+    `subject` names it; the refusal shows it.
+    """
+    if acting.realm.name == MASTER and not has_every_right(acting):
+        raise MissingRights(
+            f"{subject} of the realm {MASTER} counts in every realm: the caller also needs {ADMIN}"
         )
 
 

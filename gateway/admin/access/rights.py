@@ -4,7 +4,7 @@ Rights over a realm come from the realm `master`, by its client `<realm>-realm`,
 itself, by its client `realm-management`; a token of any other realm gives none. They are the roles
 stored now, so a revoked role counts at once, limited to the scope of the token: the admin API takes
 them from memory once every committed change is invalidated there.
-Keycloak: 9; console/whoami, serverinfo
+Keycloak: 9 (administrative roles); console/whoami, serverinfo
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,6 @@
 """Clients: finding, adding and changing them, their secrets, keys, scopes and mappers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gateway.admin.clients.administration import (
@@ -54,7 +55,6 @@ from gateway.admin.clients.preparation import (
     with_rotation_applied,
 )
 from gateway.admin.clients.protocol_mappers import (
-    MapperOwner,
     MapperOwnerKind,
     ProtocolMapperAdministration,
 )
@@ -76,6 +76,6 @@ class ClientUseCases:
     installation: ClientInstallation
     policies: ClientPolicies
     reach: ClientReach
-    protocol_mappers: ProtocolMapperAdministration
+    protocol_mappers: Mapping[MapperOwnerKind, ProtocolMapperAdministration]
     scope_assignment: ClientScopeAssignment
     scope_mappings: ScopeMappingAdministration

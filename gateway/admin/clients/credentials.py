@@ -171,7 +171,7 @@ class ClientCertificateAdministration:
         alias, password = _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
         try:
             key = await run_key_work(
-                acting.realm.id, self.keys.read, kind, form["file"], alias, password
+                acting.realm.id, self.keys.read_key_file, kind, form["file"], alias, password
             )
         except UnusableSetting as error:
             raise InvalidRequest(str(error), WireFamily.PROSE) from error
@@ -221,7 +221,12 @@ class ClientCertificateAdministration:
             return key
         try:
             return await run_key_work(
-                realm.id, self.keys.read, KeyFile.KEY_SET, key.key_set.encode(), "", Secret("")
+                realm.id,
+                self.keys.read_key_file,
+                KeyFile.KEY_SET,
+                key.key_set.encode(),
+                "",
+                Secret(""),
             )
         except UnusableSetting:
             return key

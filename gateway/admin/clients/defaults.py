@@ -1,4 +1,4 @@
-"""The built-in clients of every realm. Keycloak: 8.6.
+"""The built-in clients of every realm. Keycloak: 8.6 a new realm.
 
 Users sign in to `account-console`; the roles of `account` say what they may do there. The others
 exist for programs that expect them.

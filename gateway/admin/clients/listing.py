@@ -3,7 +3,7 @@
 A caller who may view clients sees their secrets, as in Keycloak; but the secret of a service
 account with more rights than the caller is masked. Clients that hold administrative roles cannot be
 changed.
-Keycloak: 7.3, 9; GET clients, clients/{id}/service-account-user,
+Keycloak: 7.3 clients, 9 (administrative roles); GET clients, clients/{id}/service-account-user,
 clients/{id}/installation/providers/{id}
 """
 
@@ -15,6 +15,7 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
+    existing,
     has_every_right,
     is_above,
     is_administrative_client,
@@ -216,9 +217,7 @@ class ClientInstallation:
         """Return a file; a secret that the caller may not know is masked. Raises NotFound."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
-            found = _INSTALLATIONS.get(kind)
-            if found is None:
-                raise NotFound("Unknown Provider")
+            found = existing(_INSTALLATIONS.get(kind), "Unknown Provider")
             masked = bool(await clients_out_of_reach(acting, stores, [client]))
             roles = await has_roles(stores, client)
         return found.write(Installation(acting.realm, client, url, has_roles=roles, masked=masked))

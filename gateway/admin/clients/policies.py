@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Changes
+from gateway.admin.changes import Administration
 from gateway.client_policies import (
     ClientChange,
     EventKind,
@@ -24,7 +24,7 @@ from gateway.client_policies import (
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
@@ -61,12 +61,8 @@ POLICIES: Final = Part(
 )
 
 
-class ClientPolicies:
+class ClientPolicies(Administration):
     """Reads and replaces. All methods raise StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def shown(self, realm: Realm, part: Part) -> dict[str, Any]:
         async with self._database.read() as stores:

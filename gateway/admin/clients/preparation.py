@@ -6,7 +6,7 @@ given a new secret. Keycloak: creating a client; executor secret-rotation (26.7)
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from gateway.admin.users import NewUser, store_new_user
 from gateway.authentication.unique_names import require_free_names
@@ -100,6 +100,9 @@ def with_rotation_applied(
     if rotation is None or client.secret is None:
         return client
     now = clock.now()
+    if before is not None and before.secret != client.secret == before.rotated_secret:
+        # Noted even where the rotated secret is taken away at once: it has had its period.
+        client = replace(client, rotated_secret=before.rotated_secret)
     client = _within_periods(client, before, rotation, now)
     end = client.secret_settings.expires_at
     soon = end is not None and now + rotation.remaining >= end
@@ -112,11 +115,14 @@ def _within_periods(
 ) -> Client:
     """Return the client whose secrets end with the periods of the policy, at the latest.
 
-    A secret that was there `before` ends no later than it would have.
+    A secret that was there `before` ends no later than it would have, also where the rotated one
+    comes back as the current one.
     """
     times, had = client.secret_settings, SecretSettings()
     if before is not None and before.secret == client.secret:
         had = replace(had, expires_at=before.secret_settings.expires_at)
+    elif before is not None and before.rotated_secret == client.secret:
+        had = replace(had, expires_at=before.secret_settings.rotated_expires_at or now)
     if before is not None and before.rotated_secret == client.rotated_secret:
         had = replace(had, rotated_expires_at=before.secret_settings.rotated_expires_at)
     end = _earliest(now + rotation.expiration, times.expires_at, had.expires_at)
@@ -149,9 +155,23 @@ def _rotated(client: Client, rotation: SecretRotation, clock: Clock) -> Client:
     now = clock.now()
     renewed = with_new_secret(without_rotated_secret(client), clock)
     renewed = with_secret_expiration(renewed, now + rotation.expiration)
-    if rotation.rotated == timedelta():
+    end = _rotated_until(client, rotation, now)
+    if end <= now:
         return renewed
-    return with_rotated_secret(renewed, client.secret, now, now + rotation.rotated)
+    return with_rotated_secret(renewed, client.secret, now, end)
+
+
+def _rotated_until(client: Client, rotation: SecretRotation, now: datetime) -> datetime:
+    """Return until when the secret is accepted once it is rotated; not after `now` for never.
+
+    A secret is accepted for its own period and that of rotated secrets, however late it rotates; a
+    rotated secret that came back has no such period again. Keycloak: secret-rotation
+    """
+    if client.secret == client.rotated_secret:
+        return now
+    times = client.secret_settings
+    began = min(now, times.expires_at) if times.has_expired(now) and times.expires_at else now
+    return began + rotation.rotated
 
 
 def service_account_name(client: Client) -> str:

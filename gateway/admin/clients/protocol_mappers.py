@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from gateway.admin.access import Acting
+from gateway.admin.access import Acting, existing
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scopes import get_client_scope
@@ -44,63 +44,40 @@ class MapperOwnerKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MapperOwner:
-    """A client or a client scope, by its internal id."""
+class ProtocolMapperAdministration:
+    """The use cases of owners of one kind, by internal id. All raise NotFound, StoreUnavailable."""
 
     kind: MapperOwnerKind
-    id: str
-
-    @property
-    def path(self) -> str:
-        """The path of its mappers below the realm, as in events."""
-        return f"{self.kind}/{self.id}/protocol-mappers"
-
-
-@dataclass(frozen=True, slots=True)
-class ProtocolMapperAdministration:
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
     database: Database
     changes: Changes
     check: CheckMapper
     sectors: SectorIdentifiers
 
-    async def all(
-        self, realm: Realm, owner: MapperOwner, protocol: str | None = None
-    ) -> list[dict[str, Any]]:
+    async def get(self, acting: Acting, owner: str, mapper_id: str) -> dict[str, Any]:
         async with self.database.read() as stores:
-            mappers = _mappers(await _get_owner(stores, realm, owner))
-        return [_shown(one) for one in mappers if protocol in {None, one.protocol}]
-
-    async def one(self, realm: Realm, owner: MapperOwner, mapper_id: str) -> dict[str, Any]:
-        async with self.database.read() as stores:
-            mappers = _mappers(await _get_owner(stores, realm, owner))
+            mappers = _mappers(await self._get_owner(stores, acting.realm, owner))
         return _shown(_found(mappers, mapper_id))
 
-    async def add(self, acting: Acting, owner: MapperOwner, document: Mapping[str, Any]) -> str:
+    async def create(self, acting: Acting, owner: str, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
         await self._require_sectors(acting, owner, [document])
         async with self.changes.begin(acting) as change:
-            holder = await _get_owner_for_update(change, owner)
-            mapper = self._read(owner, document)
+            holder = await self._get_owner_for_update(change, owner)
+            mapper = self._read(document)
             mappers = _mappers(holder)
             if _is_taken(mappers, mapper):
                 raise AlreadyExists("Protocol mapper exists with same name")
             await _store(change, holder, (*mappers, mapper))
-            path = f"{owner.path}/models/{mapper.id}"
-            _note(change, owner, OperationType.CREATE, path, document)
+            self._note(change, owner, OperationType.CREATE, f"models/{mapper.id}", document)
         return mapper.id
 
-    async def add_all(self, acting: Acting, owner: MapperOwner, documents: Sequence[Any]) -> None:
+    async def create_all(self, acting: Acting, owner: str, documents: Sequence[Any]) -> None:
         """Add mappers, all or none; raises InvalidInput and InvalidRequest."""
         _require_room(len(documents))
         await self._require_sectors(acting, owner, documents)
         async with self.changes.begin(acting) as change:
-            holder = await _get_owner_for_update(change, owner)
-            added = [
-                self._read(owner, document, f"[{place}]")
-                for place, document in enumerate(documents)
-            ]
+            holder = await self._get_owner_for_update(change, owner)
+            added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
             mappers = _mappers(holder)
             for mapper in added:
                 if _is_taken(mappers, mapper):
@@ -108,72 +85,85 @@ class ProtocolMapperAdministration:
                     raise InvalidRequest(text, WireFamily.OAUTH, code="conflict", conflict=True)
                 mappers = (*mappers, mapper)
             await _store(change, holder, mappers)
-            _note(change, owner, OperationType.CREATE, f"{owner.path}/add-models", documents)
+            self._note(change, owner, OperationType.CREATE, "add-models", documents)
 
-    async def update(
-        self, acting: Acting, owner: MapperOwner, mapper_id: str, document: Mapping[str, Any]
+    async def replace(
+        self, acting: Acting, owner: str, mapper_id: str, document: Mapping[str, Any]
     ) -> None:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
         require_mapper_fields(document)
         await self._require_sectors(acting, owner, [document])
         async with self.changes.begin(acting) as change:
-            holder = await _get_owner_for_update(change, owner)
+            holder = await self._get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
             change.require_match(_shown, before)
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
-            sent = self._read(owner, {**document, **fixed})
+            sent = self._read({**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)
             if sent != before:
                 await _store(change, holder, after)
-            path = f"{owner.path}/models/{before.id}"
-            _note(change, owner, OperationType.UPDATE, path, document)
+            self._note(change, owner, OperationType.UPDATE, f"models/{before.id}", document)
 
-    async def remove(self, acting: Acting, owner: MapperOwner, mapper_id: str) -> None:
+    async def remove(self, acting: Acting, owner: str, mapper_id: str) -> None:
         async with self.changes.begin(acting) as change:
-            holder = await _get_owner_for_update(change, owner)
+            holder = await self._get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
             change.require_match(_shown, removed)
             await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
-            _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
+            self._note(change, owner, OperationType.DELETE, f"models/{removed.id}")
 
-    async def _require_sectors(
-        self, acting: Acting, owner: MapperOwner, documents: Iterable[Any]
-    ) -> None:
-        if owner.kind is MapperOwnerKind.CLIENT:
-            await self.sectors.require_of_mappers(acting.realm, owner.id, documents)
+    async def list(
+        self, acting: Acting, owner: str, protocol: str | None = None
+    ) -> list[dict[str, Any]]:
+        async with self.database.read() as stores:
+            mappers = _mappers(await self._get_owner(stores, acting.realm, owner))
+        return [_shown(one) for one in mappers if protocol in {None, one.protocol}]
 
-    def _read(
-        self, owner: MapperOwner, document: Mapping[str, Any], path: str = ""
-    ) -> ProtocolMapper:
+    async def _get_owner(self, stores: Stores, realm: Realm, owner: str) -> Client | ClientScope:
+        if self.kind is MapperOwnerKind.CLIENT:
+            return await get_client(stores, realm.id, owner)
+        return await get_client_scope(stores, realm, owner)
+
+    async def _get_owner_for_update(self, change: Change, owner: str) -> Client | ClientScope:
+        stores, realm_id = change.stores, change.realm.id
+        if self.kind is MapperOwnerKind.CLIENT:
+            return await get_client_for_update(stores, realm_id, owner)
+        scope = await stores.client_scopes.get_for_update(realm_id, owner)
+        return existing(scope, "Could not find client scope")
+
+    async def _require_sectors(self, acting: Acting, owner: str, documents: Iterable[Any]) -> None:
+        if self.kind is MapperOwnerKind.CLIENT:
+            await self.sectors.require_of_mappers(acting.realm, owner, documents)
+
+    def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
         require_mapper_fields(document, path)
         if not document.get("protocolMapper"):
             raise NotFound("ProtocolMapper provider not found")
         if document.get("name") is None or document.get("protocol") is None:
             raise duplicate_resource()  # Keycloak's answer, though nothing is there twice.
-        mapper = parse_mapper(document, path, of_scope=owner.kind is MapperOwnerKind.CLIENT_SCOPE)
+        of_scope = self.kind is MapperOwnerKind.CLIENT_SCOPE
+        mapper = parse_mapper(document, path, of_scope=of_scope)
         self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
+
+    def _note(
+        self,
+        change: Change,
+        owner: str,
+        operation: OperationType,
+        path: str,
+        representation: object = None,
+    ) -> None:
+        path = f"{self.kind}/{owner}/protocol-mappers/{path}"
+        change.record(operation, ResourceType.PROTOCOL_MAPPER, path, representation)
+        of_client, realm_id = self.kind is MapperOwnerKind.CLIENT, change.realm.id
+        change.invalidate(client_topic(realm_id, owner) if of_client else realm_topic(realm_id))
 
 
 def _shown(mapper: ProtocolMapper) -> dict[str, Any]:
     return render_mapper(with_all_options(mapper))
-
-
-async def _get_owner(stores: Stores, realm: Realm, owner: MapperOwner) -> Client | ClientScope:
-    if owner.kind is MapperOwnerKind.CLIENT:
-        return await get_client(stores, realm.id, owner.id)
-    return await get_client_scope(stores, realm, owner.id)
-
-
-async def _get_owner_for_update(change: Change, owner: MapperOwner) -> Client | ClientScope:
-    if owner.kind is MapperOwnerKind.CLIENT:
-        return await get_client_for_update(change.stores, change.realm.id, owner.id)
-    scope = await change.stores.client_scopes.get_for_update(change.realm.id, owner.id)
-    if scope is None:
-        raise NotFound("Could not find client scope")
-    return scope
 
 
 def _mappers(holder: Client | ClientScope) -> Mappers:
@@ -187,7 +177,7 @@ async def _store(change: Change, holder: Client | ClientScope, mappers: Mappers)
         await store_changed_part(change.stores, change.acting, holder, after)
     else:
         await lower_reach_of_scope(change, holder.name)
-        await change.stores.client_scopes.replace(replace(holder, mappers=mappers))
+        await change.stores.client_scopes.put(change.realm.id, replace(holder, mappers=mappers))
 
 
 def _require_room(number: int) -> None:
@@ -207,16 +197,3 @@ def _found(mappers: Mappers, mapper_id: str) -> ProtocolMapper:
 def _is_taken(mappers: Mappers, wanted: ProtocolMapper) -> bool:
     name = (wanted.protocol, wanted.name)
     return any(one.id == wanted.id or (one.protocol, one.name) == name for one in mappers)
-
-
-def _note(
-    change: Change,
-    owner: MapperOwner,
-    operation: OperationType,
-    path: str,
-    representation: object = None,
-) -> None:
-    change.record(operation, ResourceType.PROTOCOL_MAPPER, path, representation)
-    of_client = owner.kind is MapperOwnerKind.CLIENT
-    realm_id = change.realm.id
-    change.invalidate(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

@@ -10,17 +10,17 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, is_above, require_may_put_in_scope
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.client_reach import lower_reach, lower_reach_of_scope, store_changed_part
-from gateway.admin.client_scope_evaluation import OF_THE_REALM, in_scope
+from gateway.admin.client_scope_evaluation import in_scope
 from gateway.admin.client_scopes import get_client_scope, with_scope_renamed
 from gateway.admin.clients.listing import get_client, get_client_for_update, require_may_widen_scope
-from gateway.admin.roles import RoleListing, read_references
+from gateway.admin.roles import MappedRoles, RoleListing, read_references
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
@@ -35,12 +35,8 @@ _LISTS: Final = {
 _NO_SUCH_SCOPE: Final = "Client scope not found"
 
 
-class ClientScopeAssignment:
+class ClientScopeAssignment(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
@@ -53,7 +49,7 @@ class ClientScopeAssignment:
             if scope.name in names and scope.protocol == found.protocol
         ]
 
-    async def give(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
+    async def give(self, acting: Acting, client: str, scope_id: str, listed: RealmDefault) -> None:
         """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
 
         Raises Forbidden where the roles of the scope are beyond the caller's own scope.
@@ -70,7 +66,7 @@ class ClientScopeAssignment:
                 change, OperationType.CREATE, f"{_assignment_path(found, listed)}/{scope.id}", found
             )
 
-    async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
+    async def take(self, acting: Acting, client: str, scope_id: str, listed: RealmDefault) -> None:
         """Remove a scope from either list of the client, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
             found = await get_client_for_update(change.stores, change.realm.id, client)
@@ -107,101 +103,86 @@ def _record_assignment(change: Change, operation: OperationType, path: str, clie
 _NO_ROLE: Final = "Role not found"
 
 
-class ScopeMappingAdministration:
-    """The use cases. All raise NotFound and StoreUnavailable.
+class ScopeMappingAdministration(Administration):
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
-    `container` is the internal id of the client whose roles are meant, or `OF_THE_REALM`.
-    """
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
-
-    async def all(self, realm: Realm, owner: RoleHolder) -> dict[str, Any]:
+    async def everything(self, acting: Acting, owner: RoleHolder) -> dict[str, Any]:
         async with self._database.read() as stores:
-            await _require_container(stores, realm, owner)
-            return await RoleListing(stores, realm).mappings(owner)
+            await _require_container(stores, acting.realm, MappedRoles(owner))
+            return await RoleListing(stores, acting.realm).mappings(owner)
 
-    async def direct(self, realm: Realm, owner: RoleHolder, container: str) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
-            await _require_container(stores, realm, owner, container)
-            query = RoleQuery(owner, Share.DIRECT, container)
-            return await RoleListing(stores, realm).documents(query)
-
-    async def available(
-        self, acting: Acting, owner: RoleHolder, container: str
+    async def share(
+        self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
     ) -> list[dict[str, Any]]:
-        """Return the roles that the caller could add to the scope."""
-        async with self._database.read() as stores:
-            await _require_container(stores, acting.realm, owner, container)
-            if container == owner.id or not _may_map(acting, container):
-                return []
-            query = RoleQuery(owner, Share.MISSING, container)
-            return await RoleListing(stores, acting.realm).documents(query)
+        """Return the roles in the scope, those that the caller could add, or the effective ones.
 
-    async def effective(
-        self, realm: Realm, owner: RoleHolder, container: str, *, brief: bool
-    ) -> list[dict[str, Any]]:
-        """Return the roles that tokens may carry: all of them where the scope is full."""
+        Effective are the roles that tokens may carry: all of them where the scope is full.
+        """
+        realm, owner, container = acting.realm, mapping.holder, mapping.container
         async with self._database.read() as stores:
-            client = await _require_container(stores, realm, owner, container)
-            scopes = () if client is not None else (owner.id,)
-            found = await in_scope(stores, realm, client, scopes, container)
+            client = await _require_container(stores, realm, mapping)
+            found: Sequence[ListedRole]
+            if share is Share.EFFECTIVE:
+                scopes = () if client is not None else (owner.id,)
+                found = await in_scope(stores, realm, client, scopes, container)
+            elif share is Share.MISSING and (
+                container == owner.id or not _may_map(acting, mapping)
+            ):
+                found = ()
+            else:
+                query = RoleQuery(owner, share, container)
+                found = await stores.role_catalogue.list(realm.id, query)
         return [role_answer(role, brief=brief) for role in found]
 
-    async def put(
-        self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any]
-    ) -> None:
+    async def give(self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]) -> None:
         async with self._changes.begin(acting) as change:
-            roles = await _get_roles(change, owner, container, document)
+            roles = await _get_roles(change, mapping, document)
             ids = [role.role.id for role in roles]
             await require_may_put_in_scope(acting, change.stores, ids)
-            await _lower_reach(change, owner, ids)
-            await change.stores.role_catalogue.give(change.realm.id, owner, ids)
-            _record_mapping(change, OperationType.CREATE, owner, container, document)
+            await _lower_reach(change, mapping.holder, ids)
+            await change.stores.role_catalogue.give(change.realm.id, mapping.holder, ids)
+            _record_mapping(change, OperationType.CREATE, mapping, document)
 
     async def take(
-        self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any] | None
+        self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
     ) -> None:
         """Remove roles from the scope; None removes all of the container."""
         async with self._changes.begin(acting) as change:
-            stores, realm = change.stores, change.realm
+            stores, realm, owner = change.stores, change.realm, mapping.holder
             if document is None:
-                await _require_container(stores, realm, owner, container)
-                query = RoleQuery(owner, Share.DIRECT, container)
+                await _require_container(stores, realm, mapping)
+                query = RoleQuery(owner, Share.DIRECT, mapping.container)
                 listed = await stores.role_catalogue.list(realm.id, query)
-                roles = listed if _may_map(acting, container) else ()
+                roles = listed if _may_map(acting, mapping) else ()
             else:
-                roles = await _get_roles(change, owner, container, document)
+                roles = await _get_roles(change, mapping, document)
             await stores.role_catalogue.take(realm.id, owner, [role.role.id for role in roles])
             taken = document if document is not None else [role_answer(role) for role in roles]
-            _record_mapping(change, OperationType.DELETE, owner, container, taken)
+            _record_mapping(change, OperationType.DELETE, mapping, taken)
 
 
-async def _require_container(
-    stores: Stores, realm: Realm, owner: RoleHolder, container: str = OF_THE_REALM
-) -> Client | None:
+async def _require_container(stores: Stores, realm: Realm, mapping: MappedRoles) -> Client | None:
     """Return the client whose scope it is, None of a client scope; raises NotFound."""
-    client = None
+    client, owner = None, mapping.holder
     if owner.kind is HolderKind.CLIENT:
         client = await get_client(stores, realm.id, owner.id)
     else:
         await get_client_scope(stores, realm, owner.id)
-    if container != OF_THE_REALM:
-        await get_client(stores, realm.id, container)
+    if mapping.client is not None:
+        await get_client(stores, realm.id, mapping.client)
     return client
 
 
 async def _get_roles(
-    change: Change, owner: RoleHolder, container: str, document: Sequence[Any]
+    change: Change, mapping: MappedRoles, document: Sequence[Any]
 ) -> tuple[ListedRole, ...]:
     """Return the roles with the ids in `document`; raises NotFound, and Forbidden."""
-    await _require_container(change.stores, change.realm, owner, container)
+    await _require_container(change.stores, change.realm, mapping)
     references = await read_references(document)
     listing = RoleListing(change.stores, change.realm)
     roles = await listing.identified(references, _NO_ROLE)
     owners = {role.role.client for role in roles}
-    if container != OF_THE_REALM and not owners <= {container}:
+    if mapping.client is not None and not owners <= {mapping.client}:
         raise NotFound(_NO_ROLE)
     if None in owners:
         change.acting.rights.require(AdminRole.MANAGE_REALM)
@@ -223,23 +204,16 @@ async def _lower_reach(change: Change, owner: RoleHolder, role_ids: Sequence[str
         await lower_reach_of_scope(change, scope.name)
 
 
-def _may_map(acting: Acting, container: str) -> bool:
-    sufficient = AdminRole.MANAGE_REALM if container == OF_THE_REALM else AdminRole.MANAGE_CLIENTS
-    return acting.rights.has(sufficient)
+def _may_map(acting: Acting, mapping: MappedRoles) -> bool:
+    of_realm = mapping.client is None
+    return acting.rights.has(AdminRole.MANAGE_REALM if of_realm else AdminRole.MANAGE_CLIENTS)
 
 
 def _record_mapping(
-    change: Change,
-    operation: OperationType,
-    owner: RoleHolder,
-    container: str,
-    representation: object,
+    change: Change, operation: OperationType, mapping: MappedRoles, representation: object
 ) -> None:
-    of_client = owner.kind is HolderKind.CLIENT
-    owners = "clients" if of_client else "client-scopes"
-    of_realm = container == OF_THE_REALM
-    part = "realm" if of_realm else f"clients/{container}"
+    of_realm, realm_id, owner = mapping.client is None, change.realm.id, mapping.holder
     resource = ResourceType.REALM_SCOPE_MAPPING if of_realm else ResourceType.CLIENT_SCOPE_MAPPING
-    change.record(operation, resource, f"{owners}/{owner.id}/scope-mappings/{part}", representation)
-    realm_id = change.realm.id
+    change.record(operation, resource, mapping.path, representation)
+    of_client = owner.kind is HolderKind.CLIENT
     change.invalidate(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

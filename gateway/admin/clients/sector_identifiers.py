@@ -6,23 +6,30 @@ Spec: OpenID Connect Core §8.1; Keycloak: SHA256PairwiseSubMapper; attacks C21
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.clients.listing import get_client
 from gateway.domain.clients import Client
+from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.outgoing import DocumentUnavailable, RemoteDocuments
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.representations.client_scopes import PAIRWISE_MAPPER, SECTOR_URI
+from gateway.representations.clients import given_field
 
 _UNAVAILABLE: Final = "Failed to get redirect URIs from the Sector Identifier URI."
 _MISMATCH: Final = (
     "Client redirect URIs does not match redirect URIs fetched from the Sector Identifier URI."
 )
+
+
+MOST_SECTORS: Final = 10
+"""How many documents one import fetches."""
+_NAMES: Final = ("protocolMappers", "redirectUris", "rootUrl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +43,44 @@ class SectorIdentifiers:
     database: Database
 
     async def require_of_new_client(self, document: Mapping[str, Any]) -> None:
-        await self._require(_addresses(document.get("protocolMappers")), _redirects(document))
+        await self._require(_addresses(_mappers(document)), _redirects(document))
+
+    async def require_of_imported_clients(
+        self, realm: Realm, items: Sequence[Mapping[str, Any]], *, skips_known: bool
+    ) -> None:
+        """Check the clients of a partial import; those that stay as they are need no document.
+
+        Each document is fetched once, and at most MOST_SECTORS are. `skips_known`: the import
+        leaves clients as they are that exist.
+        """
+        given = [item async for item in in_slices(items) if any(_addresses(_mappers(item)))]
+        names = [str(given_field(item, "clientId")) for item in given]
+        async with self.database.read() as stores:
+            found = await stores.clients.named(realm.id, names) if names else ()
+        known = {client.client_id: _document_of(client) for client in found}
+        redirects: dict[str, set[str]] = {}
+        for name, item in zip(names, given, strict=True):
+            before = known.get(name)
+            if before is None or not skips_known:
+                for address in _new_addresses(before, item):
+                    redirects.setdefault(address, set()).update(_redirects(item))
+        if len(redirects) > MOST_SECTORS:
+            allowed = f"Clients of at most {MOST_SECTORS} sectorIdentifierUri in one import"
+            raise InvalidRequest(allowed)
+        for address, uris in redirects.items():
+            await self._require([address], sorted(uris))
 
     async def require_of_changed_client(
         self, realm: Realm, client_id: str, document: Mapping[str, Any]
     ) -> None:
         """Check a client whose mappers or redirect URIs are sent, unless both stay as they are."""
-        if not document.keys() & {"protocolMappers", "redirectUris", "rootUrl"}:
+        sent = {name: given_field(document, name) for name in _NAMES}
+        sent = {name: value for name, value in sent.items() if value is not None}
+        if not sent:
             return
-        client = await self._client(realm, client_id)
-        before = _document_of(client)
-        after = {**before, **{name: document[name] for name in before if name in document}}
-        addresses = set(_addresses(after["protocolMappers"]))
-        if _redirects(after) == _redirects(before):
-            addresses -= set(_addresses(before["protocolMappers"]))
-        await self._require(addresses, _redirects(after))
+        before = _document_of(await self._client(realm, client_id))
+        after = {**before, **sent}
+        await self._require(_new_addresses(before, after), _redirects(after))
 
     async def require_of_mappers(
         self, realm: Realm, client_id: str, documents: Iterable[Any]
@@ -85,10 +115,24 @@ async def sector_problem(
     return None if all(uri in listed for uri in redirects) else _MISMATCH
 
 
+def _new_addresses(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> set[str]:
+    """Return the addresses to check: all, unless the redirect URIs stay as they are."""
+    addresses = set(_addresses(_mappers(after)))
+    if before is not None and _redirects(after) == _redirects(before):
+        addresses -= set(_addresses(_mappers(before)))
+    return addresses
+
+
+def _mappers(document: Mapping[str, Any]) -> Any:
+    return given_field(document, "protocolMappers")
+
+
 def _addresses(mappers: Any) -> Iterator[str]:
     """Yield the addresses that mappers for pairwise subjects name."""
     for mapper in mappers if isinstance(mappers, list) else ():
-        if not isinstance(mapper, dict) or mapper.get("protocolMapper") != PAIRWISE_MAPPER:
+        if not isinstance(mapper, dict):
+            continue
+        if given_field(mapper, "protocolMapper") != PAIRWISE_MAPPER:
             continue
         config = mapper.get("config")
         address = config.get(SECTOR_URI) if isinstance(config, dict) else None
@@ -98,7 +142,7 @@ def _addresses(mappers: Any) -> Iterator[str]:
 
 def _redirects(document: Mapping[str, Any]) -> list[str]:
     """Return the redirect URIs, those that begin with a slash below the root URL."""
-    root, uris = document.get("rootUrl"), document.get("redirectUris")
+    root, uris = given_field(document, "rootUrl"), given_field(document, "redirectUris")
     prefix = root if isinstance(root, str) else ""
     found = uris if isinstance(uris, list) else []
     texts = [uri for uri in found if isinstance(uri, str)]

@@ -3,17 +3,16 @@
 Keycloak: authentication/flows
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind
-from gateway.domain.ports.storage import Database
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
@@ -24,34 +23,30 @@ _FLOW_OF_SAML: Final = "saml ecp"
 _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
 
-class FlowAdministration:
+class FlowAdministration(Administration):
     """The use cases. All raise NotFound.
 
     Changes also raise InvalidRequest, AlreadyExists or PreconditionFailed.
     """
 
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
-
     async def _open(self, realm: Realm) -> FlowUnitOfWork:
         async with self._database.read() as stores:
             return await FlowUnitOfWork.open(stores, realm)
 
-    async def every(self, realm: Realm) -> list[dict[str, Any]]:
+    async def list(self, acting: Acting) -> list[dict[str, Any]]:
         """Return the top-level flows; like Keycloak, not the one of SAML clients."""
-        work = await self._open(realm)
+        work = await self._open(acting.realm)
         return [
             _render(work, flow)
             for flow in work.flows
             if flow.top_level and flow.alias != _FLOW_OF_SAML
         ]
 
-    async def one(self, realm: Realm, flow_id: str) -> dict[str, Any]:
-        work = await self._open(realm)
+    async def get(self, acting: Acting, flow_id: str) -> dict[str, Any]:
+        work = await self._open(acting.realm)
         return _render(work, work.get(flow_id))
 
-    async def executions(self, realm: Realm, alias: str) -> list[dict[str, Any]]:
+    async def executions(self, realm: Realm, alias: str) -> Sequence[dict[str, Any]]:
         """Return all executions of a flow and of its sub-flows."""
         work = await self._open(realm)
         return render_executions(work.flows, work.get_by_alias(alias), work.configs)

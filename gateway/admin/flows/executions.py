@@ -8,16 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting
-from gateway.admin.changes import Changes
+from gateway.admin.access import Acting, existing
+from gateway.admin.changes import Administration
 from gateway.admin.flows.administration import require_alias, require_plain
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Requirement
-from gateway.domain.ports.storage import Database
 from gateway.domain.random_values import uuid4
-from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.flows import (
     AUTHENTICATORS,
@@ -39,16 +37,12 @@ _FLOWS: Final = "authentication/flows"
 _STEP: Final = ResourceType.AUTH_EXECUTION
 
 
-class ExecutionAdministration:
+class ExecutionAdministration(Administration):
     """The use cases. All raise NotFound, InvalidRequest or AlreadyExists."""
 
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
-
-    async def one(self, realm: Realm, execution_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, execution_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            work = await FlowUnitOfWork.open(stores, realm)
+            work = await FlowUnitOfWork.open(stores, acting.realm)
         return render_execution(*work.get_execution(execution_id))
 
     async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
@@ -87,7 +81,7 @@ class ExecutionAdministration:
             change.record(OperationType.CREATE, ResourceType.AUTH_EXECUTION_FLOW, path, sent)
         return part.id
 
-    async def insert(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add an execution with all its fields; return its id."""
         draft = parse_execution(document)
         async with changing_flows(self._changes, acting) as (change, work):
@@ -253,16 +247,12 @@ _PATH: Final = "authentication/config"
 _KIND: Final = ResourceType.AUTHENTICATOR_CONFIG
 
 
-class AuthenticatorConfigs:
+class AuthenticatorConfigs(Administration):
     """The use cases."""
 
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
-
-    async def one(self, realm: Realm, config_id: str) -> dict[str, Any]:
+    async def get(self, acting: Acting, config_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            work = await FlowUnitOfWork.open(stores, realm)
+            work = await FlowUnitOfWork.open(stores, acting.realm)
             return _render(work, _one(work, config_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
@@ -310,10 +300,7 @@ class AuthenticatorConfigs:
 
 
 def _one(work: FlowUnitOfWork, config_id: str) -> AuthenticatorConfig:
-    config = work.configs.get(config_id)
-    if config is None:
-        raise NotFound("Could not find authenticator config")
-    return config
+    return existing(work.configs.get(config_id), "Could not find authenticator config")
 
 
 def _require_new(work: FlowUnitOfWork, config: AuthenticatorConfig) -> None:

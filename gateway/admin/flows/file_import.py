@@ -16,19 +16,12 @@ from gateway.admin.flows.unit_of_work import excess_of, realm_flows, remove_docu
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.flows import (
+    DEFAULT_ACTIONS,
+    GONE,
     AuthenticatorConfig,
     Execution,
     Flow,
     Flows,
-)
-from gateway.domain.limits.input_sizes import in_slices
-from gateway.domain.ports.storage import DocumentKind, Stores
-from gateway.domain.random_values import uuid4
-from gateway.domain.realm import FlowBindings, Realm
-from gateway.representations.field_table import camel_case
-from gateway.representations.flows import (
-    DEFAULT_ACTIONS,
-    GONE,
     action_document,
     actions_in,
     config_document,
@@ -36,8 +29,13 @@ from gateway.representations.flows import (
     default_configs,
     default_flows,
     flow_document,
-    unmasked,
 )
+from gateway.domain.limits.input_sizes import in_slices
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.random_values import uuid4
+from gateway.domain.realm import FlowBindings, Realm
+from gateway.representations.field_table import camel_case
+from gateway.representations.flows import unmasked
 from gateway.representations.realms import FlowInput, SignInInput, StepInput
 from gateway.representations.refusals import describe, raise_all, refused
 

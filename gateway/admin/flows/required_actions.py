@@ -5,26 +5,30 @@ password); what an administrator required of a user stays required.
 Keycloak: authentication/required-actions
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting
-from gateway.admin.changes import Change, Changes
+from gateway.admin.access import Acting, existing
+from gateway.admin.changes import Administration, Change
 from gateway.admin.flows.unit_of_work import remove_document
 from gateway.authentication.new_users import realm_actions
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, RequiredAction
+from gateway.domain.flows import (
+    CONFIGURE_RECOVERY_CODES,
+    CONFIGURE_TOTP,
+    DEFAULT_ACTIONS,
+    RequiredAction,
+    action_document,
+)
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, DocumentKind
+from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,
-    DEFAULT_ACTIONS,
-    action_document,
     is_configurable,
     known_config,
     parse_action,
@@ -44,20 +48,16 @@ _NOT_FOUND: Final = "Failed to find required action"
 _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
 
 
-class RequiredActionAdministration:
+class RequiredActionAdministration(Administration):
     """The use cases."""
 
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
+    async def list(self, acting: Acting) -> list[dict[str, Any]]:
+        return [render_action(each) for each in await self._actions(acting.realm)]
 
-    async def every(self, realm: Realm) -> list[dict[str, Any]]:
-        return [render_action(each) for each in await self._actions(realm)]
+    async def get(self, acting: Acting, alias: str) -> dict[str, Any]:
+        return render_action(_one(await self._actions(acting.realm), alias, _NOT_FOUND))
 
-    async def one(self, realm: Realm, alias: str) -> dict[str, Any]:
-        return render_action(_one(await self._actions(realm), alias, _NOT_FOUND))
-
-    async def unregistered(self, realm: Realm) -> list[dict[str, str]]:
+    async def unregistered(self, realm: Realm) -> Sequence[dict[str, str]]:
         known = {each.provider for each in await self._actions(realm)}
         return [
             {"providerId": provider, "name": name}
@@ -65,7 +65,7 @@ class RequiredActionAdministration:
             if provider not in known
         ]
 
-    async def registrators(self, realm: Realm) -> list[str]:
+    async def registrators(self, realm: Realm) -> Sequence[str]:
         """Return the enabled actions by which users register a credential."""
         actions = await self._actions(realm)
         return [each.alias for each in actions if each.enabled and each.provider in _REGISTRATORS]
@@ -170,10 +170,7 @@ async def _drop(change: Change, alias: str) -> None:
 
 
 def _one(actions: tuple[RequiredAction, ...], alias: str, missing: str) -> RequiredAction:
-    action = next((each for each in actions if each.alias == alias), None)
-    if action is None:
-        raise NotFound(missing)
-    return action
+    return existing(next((each for each in actions if each.alias == alias), None), missing)
 
 
 def _configurable(actions: tuple[RequiredAction, ...], alias: str) -> RequiredAction:

@@ -10,17 +10,16 @@ from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from gateway.admin.access import Acting
+from gateway.admin.access import Acting, existing
 from gateway.admin.changes import Change, Changes
 from gateway.domain.clients import Client
-from gateway.domain.flows import PATTERNS, AuthenticatorConfig, Execution, Flow, Flows
-from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
-from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import DocumentKind, Stores
-from gateway.domain.realm import FlowBindings, Realm
-from gateway.domain.refusals import InvalidRequest, NotFound
-from gateway.representations.flows import (
+from gateway.domain.flows import (
     GONE,
+    PATTERNS,
+    AuthenticatorConfig,
+    Execution,
+    Flow,
+    Flows,
     config_document,
     configs_in,
     default_configs,
@@ -28,6 +27,11 @@ from gateway.representations.flows import (
     flow_document,
     flows_in,
 )
+from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.realm import FlowBindings, Realm
+from gateway.domain.refusals import InvalidRequest
 
 
 async def require_unused(stores: Stores, realm: Realm, removed: Sequence[Flow]) -> None:
@@ -103,23 +107,14 @@ class FlowUnitOfWork:
         return Flows(self._flows.values(), self.configs)
 
     def get_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
-        flow = self.flows.named(alias)
-        if flow is None:
-            raise NotFound(missing)
-        return flow
+        return existing(self.flows.named(alias), missing)
 
     def get(self, flow_id: str, missing: str = "Could not find flow with id") -> Flow:
-        flow = self._flows.get(flow_id)
-        if flow is None:
-            raise NotFound(missing)
-        return flow
+        return existing(self._flows.get(flow_id), missing)
 
     def get_execution(self, execution_id: str) -> tuple[Flow, Execution]:
         """Return an execution and its flow."""
-        found = self.flows.holding(execution_id)
-        if found is None:
-            raise NotFound("Illegal execution")
-        return found
+        return existing(self.flows.holding(execution_id), "Illegal execution")
 
     def put(self, flow: Flow) -> None:
         if len(flow.executions) > _MAX_EXECUTIONS:

@@ -21,6 +21,7 @@ from gateway.authentication.one_time_passwords import OTP
 from gateway.domain.client_scopes import RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.errors import RealmNotFound
+from gateway.domain.flows import actions_in, configs_in, flows_in
 from gateway.domain.groups import Group
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
@@ -29,7 +30,6 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.client_scopes import render_client_scope
 from gateway.representations.clients import render_client, with_reach_stated
-from gateway.representations.flows import actions_in, configs_in, flows_in
 from gateway.representations.groups import render_groups
 from gateway.representations.keys import key_component
 from gateway.representations.realm_files import render_components

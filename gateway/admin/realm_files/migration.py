@@ -11,16 +11,10 @@ from itertools import count
 from typing import Any, Final
 
 from gateway.admin.client_scope_defaults import default_client_scopes
-from gateway.domain.flows import Flows
+from gateway.domain.flows import DEFAULT_ACTIONS, Flows, default_configs, default_flows
 from gateway.domain.realm import MASTER
 from gateway.representations.client_scopes import render_client_scope
-from gateway.representations.flows import (
-    DEFAULT_ACTIONS,
-    default_configs,
-    default_flows,
-    render_action,
-    render_flow,
-)
+from gateway.representations.flows import render_action, render_flow
 from gateway.representations.stored_user_profile import allowing_unmanaged_attributes
 
 _FLOWS: Final = "authenticationFlows"

@@ -424,6 +424,11 @@ class PartialImport:
         # A whole realm takes seconds to check: the other requests go on meanwhile.
         given = await asyncio.to_thread(_parse_import, document, acting.realm, self.gate)
         _require_rights(acting, given)
+        await self.clients.sectors.require_of_imported_clients(
+            acting.realm,
+            [item for _, item in given.clients],
+            skips_known=given.policy is IfExists.SKIP,
+        )
         hashes = PrecomputedHashes(self.passwords)
         passwords = [new async for user in in_slices(given.users) for new in new_passwords([user])]
         await hashes.compute(acting.realm, passwords)

@@ -6,10 +6,10 @@ Keycloak: localization, which records no event; here a change is one of the real
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting
-from gateway.admin.changes import Change, Changes
+from gateway.admin.access import Acting, existing
+from gateway.admin.changes import Administration, Change
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.ports.storage import Database, DocumentKind
+from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound
 from gateway.representations.realms import (
@@ -24,12 +24,8 @@ _KIND: Final = DocumentKind.LOCALIZATION
 _TEXT_NOT_FOUND: Final = "Localization text not found"
 
 
-class Localizations:
+class Localizations(Administration):
     """The use cases."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def locales(self, realm: Realm) -> list[str]:
         async with self._database.read() as stores:
@@ -45,10 +41,8 @@ class Localizations:
             return {**(await stores.documents.find(realm.id, _KIND, standard) or {}), **own}
 
     async def text(self, realm: Realm, locale: str, key: str) -> str:
-        found: str | None = (await self.texts(realm, locale, fallback=False)).get(key)
-        if found is None:
-            raise NotFound(_TEXT_NOT_FOUND)
-        return found
+        texts = await self.texts(realm, locale, fallback=False)
+        return str(existing(texts.get(key), _TEXT_NOT_FOUND))
 
     async def add(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
         """Add or change texts of a language; raises InvalidInput, InvalidRequest."""

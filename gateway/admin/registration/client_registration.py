@@ -43,7 +43,12 @@ from gateway.admin.registration.registrars import (
     not_authorized,
     too_many_registrations,
 )
-from gateway.admin.registration.tokens import RegistrationTokens, TokenKind, use_up
+from gateway.admin.registration.tokens import (
+    RegistrationTokens,
+    TokenKind,
+    has_registration_left,
+    use_up,
+)
 from gateway.client_policies import EventKind, PolicyRefusal, UpdateSource
 from gateway.domain.clients import Client, certificate_terms, share_certificates, terms_of_rivals
 from gateway.domain.errors import AlreadyExists, InvalidInput
@@ -137,6 +142,7 @@ def _refused(text: str) -> RegistrationRefused:
     return RegistrationRefused(INVALID_METADATA, text)
 
 
+_SPENT: Final = "No remaining count on initial access token"
 _INVALID_REDIRECT: Final = "invalid_redirect_uri"
 _SOURCES: Final = {
     TokenKind.INITIAL: UpdateSource.INITIAL_TOKEN,
@@ -176,13 +182,13 @@ class ClientRegistration:
                 if registrar.kind is TokenKind.INITIAL and not await use_up(
                     change, registrar.token_id
                 ):
-                    raise not_authorized("No remaining count on initial access token")
+                    raise not_authorized(_SPENT)
                 policies = await Policies.load(change.stores, change.realm.id, anonymous=anonymous)
                 await policies.require_room(change.stores)
                 client = await self._registered(
                     change, policies.completed(whole), registrar, described
                 )
-                registrar.require_flows_kept(client)
+                registrar.require_flows_and_levels_kept(client)
                 await require_free_certificate_name(change.stores, client)
                 await policies.require(change.stores, client, scopes=_scopes(whole))
                 token = await self.tokens.give(
@@ -193,12 +199,16 @@ class ClientRegistration:
     async def admit(self, registrar: Registrar, sent: Format, document: Mapping[str, Any]) -> None:
         """Require that a caller may register one more client, before that costs more.
 
-        The address, what the document alone says, the room of the realm, and the share of the
-        network of a caller without a token. Documents that cannot be read are not counted.
+        The token, the address, what the document alone says, the room of the realm, and the share
+        of the network of a caller without a token. Documents that cannot be read are not counted.
         """
         registrar.require_new()
         acting, anonymous = registrar.acting, registrar.registers_anonymously
         async with self.database.read() as stores:
+            if registrar.kind is TokenKind.INITIAL and not await has_registration_left(
+                stores, acting.realm.id, registrar.token_id
+            ):
+                raise not_authorized(_SPENT)
             policies = await Policies.load(stores, acting.realm.id, anonymous=anonymous)
             policies.require_sender(acting.address)
             with _metadata_refused():
@@ -295,7 +305,7 @@ class ClientRegistration:
         policies = await Policies.load(stores, change.realm.id, anonymous=anonymous)
         policies.require_sender(registrar.acting.address)
         after = self.clients.merged(before, sent.changed_client(document))
-        registrar.require_flows_kept(after, before)
+        registrar.require_flows_and_levels_kept(after, before)
         scopes = sent.scopes(document)
         await policies.require(stores, after, before=before, scopes=scopes)
         if scopes is None:

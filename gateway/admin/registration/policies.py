@@ -16,20 +16,20 @@ from ipaddress import ip_address
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
-from gateway.admin.access import Acting
+from gateway.admin.access import Acting, existing
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.flows import GONE
 from gateway.domain.limits.rate_limits import RateLimit, client_registrations
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
+from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
 from gateway.representations.clients import own_urls, redirect_uris, with_fields
 from gateway.representations.components import Component, merged, render_component
-from gateway.representations.flows import GONE
 from gateway.representations.registration_policies import (
     ALLOWED_MAPPERS,
     ALLOWED_SCOPES,
@@ -156,9 +156,9 @@ class PolicyProviders:
 
 async def _one(change: Change, component_id: str) -> Component:
     known = await realm_policies(change.stores, change.realm.id)
-    found = next((each for each in known if each.id == component_id), None)
-    if found is None:
-        raise NotFound(NO_SUCH_COMPONENT)
+    found = existing(
+        next((each for each in known if each.id == component_id), None), NO_SUCH_COMPONENT
+    )
     change.require_match(render_component, found)
     return found
 

@@ -26,6 +26,7 @@ _CREATE: Final = (AdminRole.CREATE_CLIENT, *_MANAGE)
 _POLICY: Final = "client_registration_policy"
 NOT_VIEWED: Final = "Not authorized to view client. Not valid token or client credentials provided."
 _FLOWS_OF_ADMINISTRATORS: Final = "The flows of a client are chosen by administrators"
+_LEVELS_OF_ADMINISTRATORS: Final = "The levels of a client are named by administrators"
 _NOT_CHANGED: Final = "Not authorized to update client. Maybe missing token or bad token type."
 
 
@@ -116,14 +117,18 @@ class Registrar:
             raise not_authorized(text)
         return client
 
-    def require_flows_kept(self, after: Client, before: Client | None = None) -> None:
-        """Raise RegistrationRefused where a caller who is no bearer chooses flows of the client.
+    def require_flows_and_levels_kept(self, after: Client, before: Client | None = None) -> None:
+        """Raise RegistrationRefused where a caller who is no bearer chooses flows or names levels.
 
-        By another flow users might prove less than the realm demands.
+        By another flow users might prove less than the realm demands, and by another name of a
+        level (`acr`) tokens would say that users have proven more than they have.
         """
-        had = {} if before is None else before.flow_overrides
-        if not self._is_bearer and after.flow_overrides != had:
+        if self._is_bearer:
+            return
+        if after.flow_overrides != ({} if before is None else before.flow_overrides):
             raise _flows_refused(_FLOWS_OF_ADMINISTRATORS)
+        if after.levels.names != ({} if before is None else before.levels.names):
+            raise _flows_refused(_LEVELS_OF_ADMINISTRATORS)
 
     @contextmanager
     def rights_required(self) -> Iterator[None]:

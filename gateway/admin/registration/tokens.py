@@ -194,13 +194,23 @@ async def use_up(change: Change, access_id: str) -> bool:
 
     The change locks the realm: of two requests for the last one, one gets it.
     """
-    document = await change.stores.documents.find(change.realm.id, _KIND, access_id)
-    access = restore_initial_access(document) if document else None
+    access = await _find_access(change.stores, change.realm.id, access_id)
     if access is None or access.is_spent(int(change.now.timestamp())):
         return False
     rest = replace(access, remaining=access.remaining - 1)
     await _store_access(change.stores, change.realm, rest)
     return True
+
+
+async def has_registration_left(stores: Stores, realm_id: str, access_id: str) -> bool:
+    """Tell whether an initial access token, which has not expired, may register one more client."""
+    access = await _find_access(stores, realm_id, access_id)
+    return access is not None and access.remaining > 0
+
+
+async def _find_access(stores: Stores, realm_id: str, access_id: str) -> InitialAccess | None:
+    document = await stores.documents.find(realm_id, _KIND, access_id)
+    return restore_initial_access(document) if document else None
 
 
 def _parse_new_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:

@@ -52,15 +52,16 @@ from gateway.domain.user_profile import (
     values_of,
     with_values,
 )
-from gateway.domain.users import MOST_CREDENTIALS, PRIORITY_STEP, Credential, User, last_priority
-from gateway.representations.user_profile import ProfileViolated
-from gateway.representations.users import (
+from gateway.domain.users import (
+    MOST_CREDENTIALS,
     PASSWORD,
-    NewPassword,
-    UserInput,
-    parse_user_input,
-    require_storable,
+    PRIORITY_STEP,
+    Credential,
+    User,
+    last_priority,
 )
+from gateway.representations.user_profile import ProfileViolated
+from gateway.representations.users import NewPassword, UserInput, parse_user_input, require_storable
 
 _NO_NAME: Final = "User name is missing"
 _REQUIRED: Final = "error-user-attribute-required"

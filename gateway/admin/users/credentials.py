@@ -21,7 +21,7 @@ from gateway.domain.authentication import ActionTokenKind
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidInput
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.flows import UPDATE_PASSWORD
+from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL
 from gateway.domain.mail import MailKind, MailNotSent, mail_server
 from gateway.domain.ports.credentials import PasswordMaker
 from gateway.domain.ports.lookups import Directory, RealmEntry
@@ -281,9 +281,10 @@ class UserActionMails:
         lifespan = _link_lifespan(change, asked)
         found = existing(await self._directory.realm(change.realm.name), "Realm not found.")
         entry = replace(found, realm=change.realm)
-        _require_offered(entry, actions)
-        mail_server(change.realm.smtp)
         kind, mail_kind = kinds
+        verifies = kind is ActionTokenKind.VERIFY_EMAIL
+        _require_offered(entry, (VERIFY_EMAIL,) if verifies else actions)
+        mail_server(change.realm.smtp)
         token = new_action_token(
             kind,
             user,

@@ -11,11 +11,11 @@ from gateway.admin.access import (
     get_user_for_update,
     require_may_join,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.users.administration import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
@@ -24,12 +24,8 @@ from gateway.representations.groups import GroupDetails, group_answer
 _NO_ROLES = EffectiveRoles()
 
 
-class UserGroups:
+class UserGroups(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def page(
         self, realm: Realm, user_id: str, search: str, page: ListingPage, *, brief: bool

@@ -39,10 +39,10 @@ from gateway.domain.refusals import TooMany
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.unique_names import name_key
 from gateway.domain.user_profile import UserProfile, Viewer
-from gateway.domain.users import Credential, User, UserQuery, sought_name
+from gateway.domain.users import PASSWORD, Credential, User, UserQuery, sought_name
 from gateway.representations.roles import RoleName
 from gateway.representations.user_profile import render_metadata
-from gateway.representations.users import PASSWORD, brief_user, full_user
+from gateway.representations.users import brief_user, full_user
 
 VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
 _ONE_TIME_PASSWORD: Final = "otp"  # noqa: S105 - the type of a credential

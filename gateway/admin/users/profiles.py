@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.authentication.realm_profile import (
     profile_document,
@@ -21,14 +21,14 @@ from gateway.authentication.realm_profile import (
 from gateway.domain.errors import AlreadyExists, UnusableSetting
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
+from gateway.domain.stored_profile import PROFILE_PROVIDER
 from gateway.representations.components import Component, ProviderDescription, render_component
 from gateway.representations.stored_user_profile import (
     PROFILE_CONFIG,
-    PROFILE_PROVIDER,
     PROFILE_TYPE,
     StoredProfile,
     parse_profile_text,
@@ -46,12 +46,8 @@ _PROVIDER: Final = ProviderDescription(
 )
 
 
-class UserProfiles:
+class UserProfiles(Administration):
     """The use cases. All raise StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
 
     async def read(self, realm: Realm) -> Mapping[str, Any]:
         async with self._database.read() as stores:

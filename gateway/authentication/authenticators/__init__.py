@@ -62,7 +62,7 @@ def authenticators(services: AuthenticationServices) -> tuple[Authenticator, ...
         CertificateForm(certificate_users),
         AllowAccess(),
         DenyAccess(),
-        UserSessionLimits(services.user_sessions),
+        UserSessionLimits(services.user_sessions, database),
         RegistrationPageForm(
             form_actions(services.new_passwords),
             Registrations(database, services.limiter),

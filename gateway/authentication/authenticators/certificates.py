@@ -1,6 +1,6 @@
 """Authenticators whose credential is the TLS client certificate.
 
-Keycloak: 11.2
+Keycloak: 11.2 certificate users
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class CertificateUsername(WithoutForm):
 
     Finds the user of the certificate; a locked account is refused as one without a password.
 
-    Only a certificate that is trusted in the realm counts. Keycloak: 11.2
+    Only a certificate that is trusted in the realm counts. Keycloak: 11.2 certificate users
     """
 
     id: ClassVar = CERTIFICATE
@@ -68,7 +68,7 @@ class CertificateForm:
     page out. Without a certificate the flow goes on to the next alternative; where the certificate
     names no user who may sign in, it does so with a message. What the page has shown is bound to
     the certificate and the user: where either differs when the form arrives, the page is shown
-    again. Keycloak: 11.2 (26.7)
+    again. Keycloak: 11.2 certificate users (26.7)
     """
 
     id: ClassVar = CERTIFICATE_FORM

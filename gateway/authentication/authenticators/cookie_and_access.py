@@ -29,6 +29,7 @@ from gateway.authentication.engine.sign_in import (
 )
 from gateway.authentication.errors import AccessDenied, SessionLimitExceeded
 from gateway.domain.authentication import MessageKey
+from gateway.domain.client_departures import queue_logout_notices
 from gateway.domain.events import EventError
 from gateway.domain.flows import (
     ALLOW,
@@ -39,6 +40,7 @@ from gateway.domain.flows import (
     UNAVAILABLE_CREDENTIALS,
 )
 from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 
 
@@ -99,7 +101,8 @@ _TERMINATE: Final = "Terminate oldest session"
 class UserSessionLimits(WithoutForm):
     """`user-session-limits`: how many sessions a user may have, in the realm and of the client.
 
-    Refuses another session, or ends those not refreshed for longest, by `behavior`.
+    Refuses another session, or ends those not refreshed for longest, by `behavior`; their clients
+    get notices.
 
     `userRealmLimit` and `userClientLimit` are limits; 0 or nothing is none. A session of this
     browser that goes on is not another one.
@@ -109,8 +112,9 @@ class UserSessionLimits(WithoutForm):
 
     id: ClassVar = SESSION_LIMITS
 
-    def __init__(self, sessions: SessionStore) -> None:
+    def __init__(self, sessions: SessionStore, database: Database) -> None:
         self._sessions = sessions
+        self._database = database
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Raise SessionLimitExceeded where there are as many as allowed and none is to end."""
@@ -133,6 +137,8 @@ class UserSessionLimits(WithoutForm):
         if config.get("behavior") != _TERMINATE:
             text = config.get("errorMessage")
             raise SessionLimitExceeded(sign_in.user.id, text)
+        async with self._database.write() as stores:
+            await queue_logout_notices(stores, oldest, sign_in.now)
         for session in oldest:
             await self._sessions.end(sign_in.realm.id, session.id)
 
@@ -168,7 +174,6 @@ class DenyAccess(WithoutForm):
         return False
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Raise AccessDenied."""
         text = config.get("denyErrorMessage")
         user = sign_in.found_user
         raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)

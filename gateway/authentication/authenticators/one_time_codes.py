@@ -68,7 +68,6 @@ class OneTimeCodeForm:
         return account.user is None or bool(account.devices)
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the form."""
         del config
         return _one_time_code_form(sign_in, None)
 
@@ -151,7 +150,6 @@ class RecoveryCodeForm:
         return account.user is None or _held_recovery_codes(account) is not None
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the form."""
         del config
         return _recovery_code_form(sign_in, None)
 

@@ -45,7 +45,6 @@ class SecurityKeyForm:
         return bool(account.credentials_of(SECURITY_KEYS.type))
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the form."""
         del config
         return key_page(self._checks, SECURITY_KEYS, sign_in)
 

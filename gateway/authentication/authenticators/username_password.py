@@ -25,7 +25,7 @@ from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.flows import PASSWORD as PASSWORD_EXECUTION
 from gateway.domain.flows import PASSWORD_FORM, USERNAME, USERNAME_FORM, USERNAME_PASSWORD_FORM
 from gateway.domain.secrets import Secret
-from gateway.representations.users import PASSWORD
+from gateway.domain.users import PASSWORD
 
 USERNAME_FIELD: Final = "username"
 REMEMBER_ME_FIELD: Final = "rememberMe"
@@ -213,7 +213,6 @@ class UsernamePasswordForm:
         return account.password is not None
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the form."""
         del config
         if sign_in.account is not None:
             sign_in.account = await self._accounts.with_credentials(sign_in.account)

@@ -173,7 +173,8 @@ class FlowRun:
     match. Of alternatives the first that succeeds is enough; one that the user has not set up is
     skipped. A flow in which nothing succeeds fails. Executions that were processed before are not
     executed again, so that a flow goes on where the user's last form has left it. Methods raise
-    SignInRefused, Overloaded and StoreUnavailable. Keycloak: 15, DefaultAuthenticationFlow (26.7)
+    SignInRefused, Overloaded and StoreUnavailable. Keycloak: 15 (password grant flow),
+    DefaultAuthenticationFlow (26.7)
     """
 
     _steps: FlowSteps

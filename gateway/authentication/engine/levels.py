@@ -14,7 +14,7 @@ from typing import Any, Final
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.sign_in import SignIn
 from gateway.domain.flows import CREDENTIAL_OF_ACTION, DELETE_CREDENTIAL, KIND_OF, LEVEL, SignInFlow
-from gateway.representations.users import PASSWORD
+from gateway.domain.users import PASSWORD
 
 LEVELS_NOTE: Final = "loa-map"
 """The note of a user session and of an authentication session."""
@@ -187,8 +187,24 @@ def proven_level(sign_in: SignIn) -> int:
     return _highest_of_flow(levels, sign_in.used, reached)
 
 
+def level_of_session(browser: SignInFlow | None, notes: Mapping[str, str]) -> int:
+    """Return the highest level that a session with these notes has ever reached.
+
+    `browser` is the browser flow of the realm. Every session reaches the level of the password
+    where that is the lowest one.
+    """
+    own = parse_levels(notes.get(LEVELS_NOTE))
+    of_flows = _parsed_flow_levels(notes.get(FLOW_LEVELS_NOTE)).values()
+    versions = (level for one in of_flows if isinstance(one, dict) for level in one.values())
+    reached = max((*own, *(each for each in versions if isinstance(each, int))), default=NO_LEVEL)
+    return max(reached, _highest_of_flow(_levels_of_flow(browser), (PASSWORD,)))
+
+
 def _levels_of_realm(sign_in: SignIn) -> _FlowLevels:
-    browser = sign_in.context.realm.sign_in.browser
+    return _levels_of_flow(sign_in.context.realm.sign_in.browser)
+
+
+def _levels_of_flow(browser: SignInFlow | None) -> _FlowLevels:
     return {} if browser is None else credential_levels(browser)
 
 

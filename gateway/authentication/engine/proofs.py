@@ -25,8 +25,7 @@ from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.login_failures import Admission, FailureOutcome
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm, brute_force_rules
-from gateway.domain.users import Credential, User
-from gateway.representations.users import FORMER_PASSWORD
+from gateway.domain.users import FORMER_PASSWORD, Credential, User
 
 
 class PermanentLockouts:
@@ -49,7 +48,7 @@ class GuardedChecks(AsyncExitStack):
     An unknown user, a wrong secret and a locked account take the same work and end in the same
     refusal. The attempt is reserved before the first secret of a request is compared and settled at
     its end: a right password is counted neither as a failure nor as a success while a code is still
-    to come. Keycloak: 4.2 (26.7); attacks: D1, D3, D4, D8, D10, D11
+    to come. Keycloak: 4.2 what counts (26.7); attacks: D1, D3, D4, D8, D10, D11
     """
 
     def __init__(self, guard: BruteForceGuard, lockouts: PermanentLockouts) -> None:

@@ -1,6 +1,7 @@
 """Required actions after the flow: which are pending, how one asks for a form, and what follows.
 
-Keycloak: RequiredActionProvider, 16.1; 1.5, 12.10 (26.7)
+Keycloak: RequiredActionProvider, 16.1 required actions; 1.5 password grant, 12.10 authorization
+(26.7)
 """
 
 from dataclasses import dataclass, field, replace
@@ -29,8 +30,7 @@ from gateway.domain.flows import (
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.users import MOST_CREDENTIALS, Credential, User
-from gateway.representations.users import PASSWORD
+from gateway.domain.users import MOST_CREDENTIALS, PASSWORD, Credential, User
 
 _PERFORMED_LAST: Final = 2**31
 
@@ -39,7 +39,7 @@ class PendingActions:
     """Finds the required action that is next.
 
     Where the user cannot perform it, as in the password grant, any of them refuses the sign-in.
-    Keycloak: 1.5, 12.10 (26.7)
+    Keycloak: 1.5 password grant, 12.10 authorization (26.7)
     """
 
     def __init__(self, database: Database, accounts: Accounts) -> None:
@@ -215,7 +215,7 @@ class RequiredActions:
     """The actions that are left to do, one after the other.
 
     An action of `required_actions` asks for a form and takes it; it never renders.
-    Keycloak: RequiredActionProvider, 16.1
+    Keycloak: RequiredActionProvider, 16.1 required actions
     """
 
     def __init__(

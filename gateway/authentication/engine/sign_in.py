@@ -97,6 +97,8 @@ JOINED: Final = "single-sign-on"
 Form = Mapping[str, str]
 FORCED_SIGN_IN: Final = "forced-sign-in"
 """The note of a flow that changes credentials, after which the user signs in with them."""
+ASKED_BY_LINK: Final = "asked-by-link"
+"""The note of a sign-in that has sent a link to a new address before it has a session."""
 UNKNOWN_USER: Final = "unknown-user"
 """The note of a sign-in whose user name no user has; it goes on as if there were one."""
 
@@ -226,6 +228,12 @@ class SignIn:
             return False
         session = self.context.browser_session
         return session is None or session.user.id != self.account.guarded_as
+
+    @property
+    def own_session_id(self) -> str | None:
+        """The id of the browser's session, where that is the user's; None before one begins."""
+        session = self.context.browser_session
+        return None if session is None or session.user.id != self.user.id else session.session.id
 
     @property
     def has_joined(self) -> bool:

@@ -1,6 +1,7 @@
 """Required actions that set up credentials: password, one-time and recovery codes, keys.
 
-Keycloak: 16.1; UpdatePassword, UpdateTotp, RecoveryAuthnCodesAction, WebAuthnRegister (26.7)
+Keycloak: 16.1 required actions; UpdatePassword, UpdateTotp, RecoveryAuthnCodesAction,
+WebAuthnRegister (26.7)
 """
 
 import hashlib
@@ -42,10 +43,9 @@ from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, UPDATE_PASSWORD
 from gateway.domain.secrets import Secret
-from gateway.domain.users import Credential
+from gateway.domain.users import PASSWORD, Credential
 from gateway.domain.web_authn import WebAuthnRejected
 from gateway.password_policies import PasswordRefused
-from gateway.representations.users import PASSWORD
 
 _NEW_FIELD: Final = "password-new"
 _CONFIRMATION: Final = "password-confirm"
@@ -57,6 +57,7 @@ class UpdatePassword:
     """UPDATE_PASSWORD: the user sets a new password, which has to meet the rules of the realm.
 
     Fields `password-new`, `password-confirm` and `logout-sessions`. Keycloak: UpdatePassword, 16.1
+    required actions
     """
 
     alias = UPDATE_PASSWORD
@@ -166,7 +167,7 @@ class ConfigureOtp:
 
     Fields `totp`, `totpSecret`, `userLabel` and `logout-sessions`. The page shows the secret, and
     its form sends it back; the session knows its digest alone, so that no other secret is taken.
-    Keycloak: UpdateTotp (26.7), 16.1
+    Keycloak: UpdateTotp (26.7), 16.1 required actions
     """
 
     alias = CONFIGURE_TOTP
@@ -268,7 +269,7 @@ class ConfigureRecoveryCodes:
     Fields `generatedRecoveryAuthnCodes`, `generatedAt` (milliseconds since 1970), `userLabel` and
     `logout-sessions`. The page shows the codes, and its form sends them back; the session knows
     their digest alone, so that no other codes are taken. Keycloak: RecoveryAuthnCodesAction (26.7),
-    16.1
+    16.1 required actions
     """
 
     alias = CONFIGURE_RECOVERY_CODES

@@ -1,7 +1,7 @@
 """Required actions by which users delete their account or a credential.
 
 After the account was deleted the client gets no response: a page says so.
-Keycloak: DeleteAccount, DeleteCredentialAction (26.7), 16.1
+Keycloak: DeleteAccount, DeleteCredentialAction (26.7), 16.1 required actions
 """
 
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ class DeleteCredential:
     `kc_action=delete_credential:<id of the credential>`; button `accept`. A credential of a level
     of authentication is deleted only in a sign-in that has reached the level. Keycloak shows the
     page of a password too, and refuses it afterwards; here the client gets the error at once.
-    Keycloak: DeleteCredentialAction (26.7), 16.1
+    Keycloak: DeleteCredentialAction (26.7), 16.1 required actions
     """
 
     alias = DELETE_CREDENTIAL

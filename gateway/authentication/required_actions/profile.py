@@ -1,6 +1,6 @@
 """Required actions about the user: profile, e-mail address, and the terms of the realm.
 
-Keycloak: 16.1; VerifyEmail, UpdateEmail, TermsAndConditions (26.7)
+Keycloak: 16.1 required actions; VerifyEmail, UpdateEmail, TermsAndConditions (26.7)
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from gateway.authentication.engine.results import (
     AccountChanges,
     ends_other_sessions,
 )
-from gateway.authentication.engine.sign_in import Form, SignIn
+from gateway.authentication.engine.sign_in import ASKED_BY_LINK, Form, SignIn
 from gateway.authentication.errors import ActionDeclined
 from gateway.authentication.profile_updates import (
     EmailUpdates,
@@ -59,7 +59,8 @@ class UpdateProfile:
     Takes the attributes of the user, under one of the two aliases.
 
     Fields named as the attributes, several values in lines. VERIFY_PROFILE is the same form, asked
-    for while the profile is not complete; clients cannot ask for it. Keycloak: 16.1
+    for while the profile is not complete; clients cannot ask for it. Keycloak: 16.1 required
+    actions
     """
 
     def __init__(self, alias: str, updates: ProfileUpdates) -> None:
@@ -130,7 +131,7 @@ class VerifyEmail:
     """VERIFY_EMAIL: the user opens the link of a mail, which shows that the address is the user's.
 
     The first mail is sent with the page, the next ones by its button; where the client asks for the
-    action, all of them are. Keycloak: VerifyEmail, 16.1
+    action, all of them are. Keycloak: VerifyEmail, 16.1 required actions
     """
 
     alias = VERIFY_EMAIL
@@ -241,7 +242,7 @@ class UpdateEmail:
     Takes the address, and sends the link.
 
     Fields `email` and `logout-sessions`. Where the realm verifies no addresses, the change is made
-    at once. Keycloak: UpdateEmail, 16.1
+    at once. Keycloak: UpdateEmail, 16.1 required actions
     """
 
     alias = UPDATE_EMAIL
@@ -287,6 +288,8 @@ class UpdateEmail:
 
         profile, user = _email_profile(sign_in), sign_in.user
         wanted, failure = await self._emails.request(profile, user.id, address, queue)
+        if sign_in.own_session_id is None:
+            sign_in.note(ASKED_BY_LINK, "true")
         error = None if failure is None else EventError.EMAIL_SEND_FAILED
         event = AccountChange(EventType.SEND_VERIFY_EMAIL, {Detail.EMAIL: wanted}, error)
         shown = (
@@ -319,6 +322,7 @@ def _confirmation_mail(
         email=user.email,
         new_email=address,
         password=password,
+        session=sign_in.own_session_id,
         ends_other_sessions=ends_sessions,
     )
     kind, tab = MailKind.EMAIL_UPDATE_CONFIRMATION, sign_in.begun.tab_id
@@ -366,7 +370,7 @@ class TermsAndConditions:
     """TERMS_AND_CONDITIONS: the user accepts the terms of the realm, text `termsText`, or declines.
 
     The instant of the acceptance is kept in the user attribute `terms_and_conditions`, in seconds
-    since 1970. Keycloak: TermsAndConditions (26.7), 16.1
+    since 1970. Keycloak: TermsAndConditions (26.7), 16.1 required actions
     """
 
     alias = TERMS_AND_CONDITIONS

@@ -228,7 +228,7 @@ _SIGNED: Final[Mapping[str, Callable[[Client], str | None]]] = {
 _OF_USERINFO: Final = (None, *SECURE_ALGORITHMS)
 """None answers with JSON, without a signature."""
 _BY_ADMINISTRATORS: Final[Mapping[str, Callable[[Client], str | None]]] = {
-    "access.token.signed.response.alg": lambda client: client.signing.access_token,
+    "access.token.signed.response.alg": lambda client: client.signing.access_token
 }
 """RFC 7591 has no member for it."""
 

@@ -1,13 +1,9 @@
-"""Revocation lists at URLs of the operator, a realm or a certificate, downloaded before they end.
+"""Revocation lists at URLs of the operator, a realm or a certificate, renewed before they expire.
 
 A list that cannot be downloaded stays in force until it is stale. An older list than the one in
-force does not replace it, since lists usually come over http, where nothing else keeps a former one
-from being sent again. Spec: RFC 5280 §5.1.2.5, §8; attacks A10
-
-Revocation lists of a file or a response: PEM blocks one after another, or one list in DER.
-
-Large documents are decoded piece by piece, so that other threads run in between.
-Spec: RFC 7468 §6; RFC 5280 §4.2.1.13 (one list in DER)
+force does not replace it, since lists usually come over http, where an old list could be replayed.
+A response has PEM blocks, or one list in DER; it is decoded in pieces, so that other threads run.
+Spec: RFC 5280 §4.2.1.13, §5.1.2.5, §8; RFC 7468 §6; attacks A10
 """
 
 import asyncio
@@ -121,10 +117,10 @@ class DownloadedLists:
         """Why a URL has no list, or an outdated one."""
         return next(iter(self._failures.values()), None)
 
-    def find(self, authority: ParsedCertificate) -> Iterable[RevocationList]:
+    def find_lists(self, authority: ParsedCertificate) -> Iterable[RevocationList]:
         """Yield the newest list of the authority from each URL that has one."""
         for lists in self._lists.values():
-            found = lists.find(authority)
+            found = lists.find_list(authority)
             if found is not None:
                 yield found
 
@@ -150,16 +146,16 @@ class DownloadedLists:
         return None
 
     def reason_at(self, issuer: ParsedCertificate) -> str | None:
-        """Return why no list of the issuer counts, of what was downloaded; else None."""
+        """Return why no downloaded list of the issuer is usable; else None."""
         found = (each.reason_at(issuer) for each in self._lists.values() if not each.is_empty)
         return next(found, None)
 
     async def renew(self) -> None:
-        """Download what is due, once for all who wait."""
+        """Download the lists that are due, once for all waiting callers."""
         await self._first.run("", self.refresh)
 
     async def run(self) -> None:
-        """Download what is due, until cancelled."""
+        """Download due lists until cancelled."""
         while True:
             await self.renew()
             await asyncio.sleep(_PAUSE.total_seconds())
@@ -235,10 +231,10 @@ class DownloadedLists:
 
 
 async def renew_all(lists: Iterable[DownloadedLists]) -> None:
-    """Download what is due; what takes longer than `LONGEST_WAIT` goes on in the background."""
+    """Download what is due; downloads beyond `LONGEST_WAIT` continue in the background."""
     renewals = [asyncio.ensure_future(each.renew()) for each in lists]
     if renewals:
-        # A server that does not answer holds up its own lists alone.
+        # A server that does not answer delays its own lists only.
         await asyncio.wait(renewals, timeout=LONGEST_WAIT.total_seconds())
 
 

@@ -1,15 +1,8 @@
-"""Revocation lists that were read together, found by the authority whose key signed them.
+"""Revocation lists by the authority whose key signed them, and their effect on a certificate.
 
 An authority need not be known when the lists are read: its signature is verified when a path first
-contains it, over a digest that was computed with the list.
-
-What one revocation list, or the lack of one, means for a certificate: the rule of all lists.
-
-Spec: RFC 5280 §6.3; attacks A9, A10
-
-The addresses of revocation lists that a certificate names.
-
-Spec: RFC 5280 §4.2.1.13, §6.3.3
+contains it, over a digest that was computed with the list. Spec: RFC 5280 §4.2.1.13, §6.3; attacks
+A9, A10
 """
 
 from collections import defaultdict
@@ -30,14 +23,14 @@ from gateway.domain.realm import Realm
 MOST_URLS: Final = 3
 """Addresses of one certificate that lists are downloaded from; further ones do not count."""
 _MOST_NAMES: Final = 20
-"""Names of one point that are compared with those of a list."""
+"""Names of a point that are compared with the names of a list."""
 _LONGEST_URL: Final = 2048
 _SCHEMES: Final = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
 class DistributionPoint:
-    """Where one list is; all `urls` lead to the same one. `names` are those that it may have."""
+    """Where one list is; all `urls` lead to the same one. `names` are its possible names."""
 
     urls: tuple[str, ...]
     names: frozenset[x509.GeneralName] = field(repr=False)
@@ -45,7 +38,7 @@ class DistributionPoint:
 
 @dataclass(frozen=True, slots=True)
 class CertificatePoints:
-    """What a certificate says of its lists.
+    """The distribution points of a certificate.
 
     `problem` says why none can be downloaded; None for a certificate that names no point at all.
     """
@@ -53,7 +46,7 @@ class CertificatePoints:
     points: tuple[DistributionPoint, ...] = ()
     problem: str | None = None
     authority: bool = False
-    """Whether the certificate is that of an authority."""
+    """Whether the certificate belongs to an authority."""
 
     @property
     def are_named(self) -> bool:
@@ -126,15 +119,14 @@ class RevocationListSet:
         self._kept = _by_issuer(kept)
         """Apart from the others, so that forged lists of the same name cannot crowd them out."""
         self._authorities: dict[bytes, ParsedCertificate] = {}
-        """By digest: those whose lists were asked for."""
+        """By digest: authorities whose lists were looked up."""
         self._signed_by: dict[bytes, tuple[RevocationList, ...]] = {}
         """By the digest of an authority, newest first."""
         self._usable: dict[bytes, RevocationList | None] = {}
-        """What was found among them: asked for with each use of a certificate."""
+        """The list of each authority: looked up at each use of a certificate."""
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether there is no list."""
         return not self._by_issuer and not self._kept
 
     @property
@@ -148,7 +140,7 @@ class RevocationListSet:
         """The lists that were found by the key of an authority."""
         return frozenset(item for signed in self._signed_by.values() for item in signed)
 
-    def find(self, authority: ParsedCertificate) -> RevocationList | None:
+    def find_list(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest complete list that the authority has signed."""
         digest = authority.digest
         if digest not in self._usable:
@@ -182,11 +174,10 @@ class RevocationListSet:
         return next((item.unusable for item in signed if item.unusable), _OTHERS)
 
     def replaced_by(self, lists: Iterable[RevocationList], now: datetime) -> "RevocationListSet":
-        """Return a set of newer lists, and of the known ones that none of them replaces.
+        """Return a set of the newer lists and the known lists that they do not replace.
 
-        A list that was found by the key of an authority is replaced only by one of the same scope
-        that the same key has signed, and that is not older; one that has ended, by one of any
-        scope. Verifies signatures: meant for a thread.
+        A verified list is replaced only by a list of the same key and scope that is not older; an
+        expired list by a list of any scope. Verifies signatures: meant for a thread.
         """
         successors = RevocationListSet(lists)
         kept: dict[int, RevocationList] = {}
@@ -247,7 +238,7 @@ _WARNED_BYTES: Final = 256 * 1024
 
 
 class RevocationListRule:
-    """Refuses revoked certificates, and those of which nothing is known unless the realm agrees."""
+    """Refuses revoked certificates, and unknown ones unless the realm accepts them."""
 
     def __init__(self) -> None:
         self._warned: SizedCache[tuple[str, str], datetime] = SizedCache(_WARNED_BYTES)

@@ -1,11 +1,8 @@
-"""Whether a certificate was revoked, by OCSP where the realm asks for it.
+"""The revocation status of a certificate by OCSP, if the realm asks for it.
 
-A responder is asked once until its response ends. Only a certificate with a trusted path leads to a
-request: no caller chooses the address. Spec: RFC 6960; attacks A12
-
-Requests and responses of OCSP for one certificate of one issuer.
-
-Spec: RFC 6960 §3.2, §4.1, §4.2, §4.4.1; RFC 5019 §2.1 (SHA-1 names the certificate); attacks A12
+A response is reused until it expires. Only a certificate with a trusted path leads to a request: no
+caller chooses the address. Spec: RFC 6960 §3.2, §4.1, §4.2, §4.4.1; RFC 5019 §2.1 (SHA-1 names the
+certificate); attacks A12
 """
 
 import asyncio
@@ -41,7 +38,7 @@ LARGEST_RESPONSE: Final = 64 * 1024
 _WITHOUT_END: Final = timedelta(hours=1)
 """How long a response without `nextUpdate` counts."""
 _LONGEST_UNCHECKED: Final = timedelta(days=7)
-"""Validity of a responder's certificate whose own revocation is not checked."""
+"""Longest validity of a responder's certificate without a revocation check."""
 _REVOKED: Final = ocsp.OCSPCertStatus.REVOKED
 _GOOD: Final = ocsp.OCSPCertStatus.GOOD
 _PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
@@ -53,12 +50,12 @@ class UnusableResponse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OcspStatus:
-    """What a verified response says until `end`."""
+    """The status in a verified response, valid until `end`."""
 
     revoked: bool
     end: datetime
     responder: x509.Certificate | None = None
-    """An authorized responder whose own revocation has to be checked."""
+    """An authorized responder with a certificate that needs a revocation check."""
     must_be_listed: bool = False
     """Whether the responder may only be used where a list says that it is not revoked."""
 
@@ -108,7 +105,7 @@ class OcspQuestion:
         raise UnusableResponse("the certificate names no responder")
 
     def verify(self, encoded: bytes, now: datetime) -> OcspStatus:
-        """Return what a response says; raises UnusableResponse."""
+        """Return the status in a response; raises UnusableResponse."""
         try:
             return self._verify(encoded, now)
         except (*UNREADABLE, UnsupportedAlgorithm) as error:
@@ -174,9 +171,9 @@ class OcspQuestion:
 def require_unrevoked(status: OcspStatus, *, listed: bool | None) -> None:
     """Refuse "good" from a responder whose own certificate may have been revoked.
 
-    `listed` is what a list of the issuer says of the responder, None where there is no list. Then
-    the certificate must end soon, unless the issuer says that no check is needed. "Revoked" counts
-    from any authorized responder: with soft fail, a refused response would accept the certificate.
+    `listed` is the status of the responder in a list of the issuer, None without a list. Then the
+    certificate must end soon, unless the issuer says that no check is needed. "Revoked" counts from
+    any authorized responder: with soft fail, a refused response would accept the certificate.
     Raises UnusableResponse. Spec: RFC 6960 §4.2.2.2.1
     """
     if listed:
@@ -250,18 +247,19 @@ def _verify_signature(key: _PublicKey, response: ocsp.OCSPResponse) -> None:
 LONGEST_USE: Final = timedelta(hours=1)
 """Of a response that ends later: a revocation is noticed after this time at the latest."""
 OUTAGE_PAUSE: Final = timedelta(seconds=10)
-"""How long a responder is not asked again for the certificate after it failed."""
+"""Pause after a failed request before the responder is asked for the certificate again."""
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
 _NONCE_BYTES: Final = 32
 LONGEST_ASK: Final = timedelta(seconds=2)
-"""For the response, and what has to be known of its responder."""
+"""For the response and the status of its responder."""
 OF_A_REALM: Final = 32
-"""Questions of one realm at the same time, so that a slow responder holds up no other realm."""
+"""Concurrent requests of one realm, so that a slow responder delays no other realm."""
 _Key = tuple[bytes, bytes, str, OcspNonce, tuple[str, ...], bool, str]
 """Digests of the certificate and of its issuer, and what the realm configures: the responder's URL,
 the nonce, the URLs of lists, and whether distribution points are followed. The last is the id of
-the realm: what one cannot find out in time says nothing in another."""
+the realm: a timeout in one realm has no effect in another.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +306,7 @@ class OcspRevocations:
     async def _is_revoked(
         self, certificate: CertificateFacts, issuer: CertificateFacts, realm: Realm, now: datetime
     ) -> bool | None:
-        """Return what the responder says, or has said before; None where it says nothing."""
+        """Return the current or the cached status; None where it says nothing."""
         if not isinstance(issuer, ParsedCertificate) or not isinstance(
             certificate, PresentedCertificate | ParsedCertificate
         ):

@@ -1,16 +1,13 @@
 """Revocation lists at the distribution points of certificates, for realms that follow these.
 
-A list counts in the realm whose certificate named its address. What certificates name is no choice
-of the operator, so everything is bounded: bytes and time of a download, downloads at the same time
-of a server and of a realm, and the memory of all lists. The realm that takes the most of it loses
-its least recently used list first. Spec: RFC 5280 §4.2.1.13, §6.3; attacks A10, C21
+A list counts in the realm whose certificate named its address. The operator does not choose the
+URLs in certificates, so everything is bounded: bytes and time of a download, downloads at the same
+time of a server and of a realm, and the memory of all lists. The realm that uses the most memory
+loses its least recently used list first.
 
-Whether a certificate was revoked, by the lists at the distribution points that it names.
-
-Only the certificates of a trusted path are asked, from the anchor downwards: an address is followed
-once the authorities above its certificate are known to be good. A certificate without a point says
-nothing here. Where no list can be downloaded, a current list that is configured is enough.
-Spec: RFC 5280 §6.3.3; attacks A10, C21
+Only certificates of a trusted path are evaluated, from the anchor downwards: an address is followed
+once the authorities above its certificate are not revoked. If no list can be downloaded, a current
+list that is configured is enough. Spec: RFC 5280 §4.2.1.13, §6.3; attacks A10, C21
 """
 
 import asyncio
@@ -47,7 +44,7 @@ POINT_BYTES: Final = 16 * 1024
 IDLE: Final = timedelta(hours=1)
 """A list that no certificate needed for so long is not downloaded ahead."""
 OF_A_REALM: Final = 4
-"""Downloads of one realm at the same time, so that it cannot hold up those of others."""
+"""Concurrent downloads of one realm, so that it cannot delay other realms."""
 OF_A_SERVER: Final = 2
 """Of these, downloads from one server."""
 MOST_WAITING: Final = 256
@@ -77,7 +74,7 @@ class _RealmSlots:
     all: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OF_A_REALM))
     by_server: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     waiting: int = 0
-    """Those that run included."""
+    """Running downloads included."""
 
 
 class PointLists:
@@ -110,7 +107,7 @@ class PointLists:
     async def current(
         self, realm: Realm, urls: Sequence[str], now: datetime, longest: timedelta = LONGEST_WAIT
     ) -> tuple[DownloadedLists, ...]:
-        """Return what is known at each address; waits for first downloads, `longest` at most."""
+        """Return the known list of each address; waits for first downloads, `longest` at most."""
         self._names[realm.id] = realm.name
         lists = tuple(self._use(realm.id, url, now) for url in urls)
         waiting = [each.wait_for_first(longest) for each in lists if not each.is_attempted]
@@ -119,7 +116,7 @@ class PointLists:
         return lists
 
     def known(self, realm: Realm, url: str) -> DownloadedLists | None:
-        """Return what is known at the address, without a download."""
+        """Return the known list of the address, without a download."""
         point = self._points.get((realm.id, url))
         return None if point is None else point.lists
 
@@ -129,13 +126,13 @@ class PointLists:
         return sum(point.size for point in self._points.values())
 
     async def run(self) -> None:
-        """Download what is due, until cancelled."""
+        """Download due lists until cancelled."""
         while True:
             await self.refresh()
             await asyncio.sleep(_PAUSE.total_seconds())
 
     async def refresh(self) -> None:
-        """Download ahead what is in use and due, and drop what is not needed any more."""
+        """Download lists in use before they expire, and drop unused lists."""
         now = self._clock.now()
         if not self._checked_at <= now < self._checked_at + CHECK_INTERVAL:
             self._checked_at = now
@@ -226,7 +223,7 @@ class PointLists:
 
 
 def _server_of(url: str) -> str:
-    """Return host and port as written; the fetcher refuses what is no address."""
+    """Return host and port as written; the fetcher refuses invalid addresses."""
     return url.split("/", 3)[2].lower()
 
 
@@ -235,7 +232,7 @@ def _is_used(point: _Point, now: datetime) -> bool:
 
 
 _READ_BYTES: Final = 1024 * 1024
-"""Memory of a worker for what certificates name."""
+"""Memory of a worker for lists that certificates name."""
 _NOT_KNOWN: Final = CertificatePoints(problem="its distribution points are not known")
 
 
@@ -255,7 +252,7 @@ class PointRevocations:
     """Revocations by the lists that certificates name. Belongs to one event loop."""
 
     def __init__(self, points: PointLists, configured: Sequence[ListedCertificates] = ()) -> None:
-        """Take the lists that are configured, each of which is enough where it is current."""
+        """Take the configured lists; a current one is sufficient."""
         self._points = points
         self._configured = configured
         self._read: SizedCache[bytes, CertificatePoints] = SizedCache(_READ_BYTES)
@@ -324,7 +321,7 @@ class PointRevocations:
         return self._rule.refusal(link, found, missing, realm, now)
 
     def _named(self, certificate: CertificateFacts) -> CertificatePoints:
-        """Return what a certificate names; it was parsed before, so it can be read again."""
+        """Return the distribution points of a certificate that was parsed before."""
         if not isinstance(certificate, ParsedCertificate | PresentedCertificate):
             # Facts from a token. The certificate with that digest may be presented, now or later.
             return _NOT_KNOWN

@@ -57,7 +57,7 @@ _PAUSE: Final = timedelta(seconds=5)
 CHECK_INTERVAL: Final = timedelta(minutes=1)
 """Between two looks whether realms still exist and name the same URLs."""
 _AT_ONCE: Final = 2
-"""Downloads of one realm at the same time, so that it cannot hold up those of others."""
+"""Concurrent downloads of one realm, so that it cannot delay other realms."""
 
 
 class RealmRevocationLists:
@@ -116,13 +116,13 @@ class RealmRevocationLists:
                 yield str(issuer.subject), found.issued, end_of(found)
 
     async def run(self) -> None:
-        """Download what is due, until cancelled."""
+        """Download due lists until cancelled."""
         while True:
             await self.refresh()
             await asyncio.sleep(_PAUSE.total_seconds())
 
     async def refresh(self) -> None:
-        """Download every list that is due, and drop those that no realm names any more."""
+        """Download all due lists, and drop lists that no realm names."""
         now = self._clock.now()
         if not self._checked_at <= now < self._checked_at + CHECK_INTERVAL:
             self._checked_at = now
@@ -200,7 +200,7 @@ class RealmRevocationLists:
     async def _take_slot(self, url: str) -> str:
         """Return a realm that names the URL, once it has a free slot.
 
-        Any of them: a realm cannot hold up the lists of others by naming their URLs too.
+        Any of them: a realm cannot delay the lists of other realms by naming their URLs too.
         """
         while True:
             owners = [each for each, (_, urls) in self._urls.items() if url in urls] or [""]
@@ -216,5 +216,5 @@ class RealmRevocationLists:
 
 
 def _newest(issuer: ParsedCertificate, lists: Sequence[DownloadedLists]) -> RevocationList | None:
-    of_issuer = (item for each in lists for item in each.find(issuer))
+    of_issuer = (item for each in lists for item in each.find_lists(issuer))
     return max(of_issuer, key=lambda item: item.issued, default=None)

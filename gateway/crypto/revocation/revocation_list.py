@@ -1,17 +1,12 @@
 """One revocation list, parsed without an object for each of its entries.
 
 The entries are read from the DER in place, everything else by the library, from a copy without
-them. Meant for a thread: a million entries take a second or two, in which other threads run.
-Spec: RFC 5280 §5.1, §5.2, §5.3; X.690 §8, §10
-
-Which certificates a partial revocation list is about, by its issuing distribution point.
+them. Meant for a thread: a million entries take a second or two, in which other threads run. Serial
+numbers take about 24 bytes each; a `set` of a million would take 100 MB, and sorting it blocks the
+interpreter for a second.
 
 An issuer that has too many certificates for one list divides them: by kind, or by the address of
-the list that each certificate names. Spec: RFC 5280 §5.2.5, §6.3.3 (b) (2)
-
-A set of serial numbers in about 24 bytes each, built without a step that takes long.
-
-A `set` of a million numbers takes 100 MB, and sorting them holds the interpreter for a second.
+the list that each certificate names. Spec: RFC 5280 §5.1 to §5.3, §6.3.3 (b) (2); X.690 §8, §10
 """
 
 import hashlib
@@ -37,8 +32,8 @@ from gateway.domain.limits.caches import size_of
 class ListScope:
     """The certificates that a list is about.
 
-    `names` are those of the distribution point that a certificate must name, one of them; None:
-    any. `unusable` says why the list can be used for no certificate.
+    A certificate must name the distribution point by one of `names`; None: any. `unusable` says why
+    the list can be used for no certificate.
     """
 
     names: frozenset[x509.GeneralName] | None = field(default=None, repr=False)
@@ -134,7 +129,7 @@ class SerialNumbers:
 LARGEST_LIST: Final = 64 * 1024 * 1024
 """Bytes of DER; a list of a million entries has about 40 MB."""
 _LARGEST_IN_ONE_PIECE: Final = 8 * 1024 * 1024
-"""Ed25519 verifies all bytes in one call that holds the interpreter."""
+"""Ed25519 verifies all bytes in one call that blocks the interpreter."""
 _UTC_TIME: Final = 0x17
 _GENERALIZED_TIME: Final = 0x18
 _SHORT: Final = 0x80
@@ -263,7 +258,7 @@ def parse_revocation_list(der: bytes) -> RevocationList:
     if scope is not None:
         unusable = unusable or scope.unusable
     reader = _Entries(der, entries_begin, entries_end)
-    serials = reader.read()
+    serials = reader.read_serials()
     return RevocationList(
         issuer=header.issuer,
         issued=header.last_update_utc,
@@ -329,10 +324,10 @@ class _Entries:
     def __init__(self, der: bytes, begin: int, end: int) -> None:
         self._der, self._begin, self._end = der, begin, end
         self._harmless: set[bytes] = set()
-        """Encoded extensions that were read before: most entries have one of a few."""
+        """Encoded extensions that were read before: most entries repeat one of a few."""
         self.unusable: str | None = None
 
-    def read(self) -> SerialNumbers:
+    def read_serials(self) -> SerialNumbers:
         """Return the serial numbers; raises ValueError."""
         der, at, end = self._der, self._begin, self._end
         serials = SerialNumbers((end - at) // _SHORTEST_ENTRY // 2)

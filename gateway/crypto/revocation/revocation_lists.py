@@ -1,11 +1,10 @@
 """Whether a certificate was revoked, by lists in a file and at URLs.
 
 As with nginx, every authority of the settings needs a list, and a list past its next update refuses
-all certificates of its authority, unless a setting of the realm accepts them. For other authorities
-of a path, such as a realm's own, a list counts where there is one. The newest list of an authority
-counts. The file is read again when it changes; when it becomes unreadable, the lists read before
-stay in force until they are stale.
-Spec: RFC 5280 §5, §6.3; attacks A9, A10
+all certificates of its authority, unless a setting of the realm accepts them. Other authorities of
+a path, such as a realm's own, need no list; an existing one is used. The newest list of an
+authority counts. The file is read again when it changes; when it becomes unreadable, the lists read
+before stay in force until they are stale. Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
 import asyncio
@@ -61,24 +60,19 @@ class RevocationLists:
         self._edition: int | None = None
         self._required: frozenset[bytes] = frozenset()
         self._lists = RevocationListSet(
-            () if self._file is None else parse_revocation_lists(self._file.read())
+            () if self._file is None else parse_revocation_lists(self._file.read_content())
         )
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
         self._rule = RevocationListRule()
 
-    async def refusal(
-        self,
-        path: CertificationPath,
-        realm: Realm,
-        now: datetime,
-    ) -> str | None:
+    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
         if self._downloads is not None or (
             self._file is not None and self._file.may_have_changed()
         ):
             await self._renew_lists()
         for certificate, issuer in pairwise(path.certificates):
-            found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
+            found = self._find_list(issuer) if isinstance(issuer, ParsedCertificate) else None
             if found is not None and found.clears(certificate.serial, now):
                 continue
             missing = self._missing(issuer) if found is None else None
@@ -96,10 +90,10 @@ class RevocationLists:
     ) -> bool | None:
         """Tell whether a list of the issuer names the certificate; None without a current list."""
         await self._renew_lists()
-        return is_listed(self._find(issuer), certificate.serial, now)
+        return is_listed(self._find_list(issuer), certificate.serial, now)
 
     async def renew(self) -> None:
-        """Read changed files again; a large one goes on in the background."""
+        """Read changed files again; a large one continues in the background."""
         await self._bundle.renew()
         await self._renew_lists()
 
@@ -112,7 +106,7 @@ class RevocationLists:
 
     def status(self, now: datetime) -> RevocationStatus:
         """Return the state of the lists that were read last."""
-        found = [self._find(authority) for authority in self._bundle]
+        found = [self._find_list(authority) for authority in self._bundle]
         lists = [item for item in found if item is not None]
         next_update = min(map(end_of, lists), default=None)
         of_urls = None if self._downloads is None else self._downloads.problem
@@ -128,7 +122,7 @@ class RevocationLists:
     def validity(self) -> Iterator[tuple[ParsedCertificate, datetime, datetime]]:
         """Yield each authority that has a list, when it was issued and when it expires."""
         for authority in self._bundle:
-            found = self._find(authority)
+            found = self._find_list(authority)
             if found is not None:
                 yield authority, found.issued, end_of(found)
 
@@ -139,22 +133,22 @@ class RevocationLists:
     ) -> Iterator[tuple[str, datetime, datetime]]:
         """Yield the authorities of a path that have a list, when it was issued and when it ends."""
         for _, issuer in path.links:
-            found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
+            found = self._find_list(issuer) if isinstance(issuer, ParsedCertificate) else None
             if found is not None:
                 yield str(issuer.subject), found.issued, end_of(found)
 
     def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
-        """Return what the authority has revoked; None without a usable list."""
-        found = self._find(authority)
+        """Return the revoked serial numbers; None without a usable list."""
+        found = self._find_list(authority)
         return None if found is None else found.serials
 
-    def _find(self, authority: ParsedCertificate) -> RevocationList | None:
+    def _find_list(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest usable list of the authority."""
-        of_file = self._lists.find(authority)
+        of_file = self._lists.find_list(authority)
         if self._downloads is None:
             return of_file
         found = [] if of_file is None else [of_file]
-        found.extend(self._downloads.find(authority))
+        found.extend(self._downloads.find_lists(authority))
         return max(found, key=lambda item: item.issued, default=None)
 
     def _missing(self, issuer: CertificateFacts) -> str | None:
@@ -170,7 +164,7 @@ class RevocationLists:
 
     async def _read_again(self, file: WatchedFile) -> None:
         try:
-            lists = await asyncio.to_thread(_read, file)
+            lists = await asyncio.to_thread(_read_lists, file)
             if lists is not None:
                 self._lists = lists
                 self._problem = None
@@ -183,7 +177,7 @@ class RevocationLists:
             structlog.get_logger().error("revocation lists not renewed", reason=problem)
 
 
-def _read(file: WatchedFile) -> RevocationListSet | None:
+def _read_lists(file: WatchedFile) -> RevocationListSet | None:
     """Return the lists of a changed file; in a thread, since a large one takes long."""
     content = file.read_if_changed()
     return None if content is None else RevocationListSet(parse_revocation_lists(content))

@@ -28,7 +28,7 @@ ALGORITHMS: Final = {
 
 
 def numbers_of(names: Sequence[str]) -> tuple[int, ...]:
-    """Return the numbers in the order of the names; that of ES256 where none is known."""
+    """Return the numbers in the order of the names; ES256 if no name is known."""
     found = dict.fromkeys(ALGORITHMS[name] for name in names if name in ALGORITHMS)
     return tuple(found) or (ALGORITHMS["ES256"],)
 

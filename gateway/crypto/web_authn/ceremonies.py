@@ -1,4 +1,4 @@
-"""Registration and authentication as fido2 verifies them, and what it leaves to its users.
+"""Registration and authentication by fido2, with the checks that it does not make.
 
 fido2 verifies the type, the challenge, the origin, the hash of the relying party, the flags of
 presence and verification, and the signature. Spec: WebAuthn Level 3 §7.1, §7.2
@@ -13,11 +13,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509 import DuplicateExtension, ExtensionNotFound, InvalidVersion
 from fido2 import cbor
-from fido2.attestation import (
-    Attestation,
-    AttestationType,
-    verify_x509_chain,
-)
+from fido2.attestation import Attestation, AttestationType, verify_x509_chain
 from fido2.attestation.base import InvalidAttestation
 from fido2.cose import RS256, CoseKey
 from fido2.server import Fido2Server
@@ -52,7 +48,7 @@ _UNVERIFIED: Final = (
     *(InvalidSignature, UnsupportedAlgorithm),
     *(DuplicateExtension, ExtensionNotFound, InvalidVersion),
 )
-"""What fido2 raises for a response that is wrong or cannot be read."""
+"""Errors of fido2 for a wrong or unreadable response."""
 _LONGEST_ID: Final = 1023
 """Bytes of a credential id. Spec: WebAuthn Level 3 §7.1"""
 _LONGEST_RESPONSE: Final = 16 * 1024

@@ -1,15 +1,13 @@
-"""The trusted authorities: those of a PEM file, and those of a realm or client.
+"""The trusted authorities of a PEM file, a realm or a client, and files that change at run time.
 
 As with nginx, a path must end at a self-signed certificate of the file. An authority of the same
 name with another key is another authority. Spec: RFC 5280 §6.1; attacks A8, A14
 
-A file that is replaced while the gateway runs: by rename, in place or behind a symbolic link.
-
-Compared is the file that the path resolves to now, so a switched link (Kubernetes: `..data`) and a
-replaced folder count as well. The time of the last change of the inode cannot be set, so a
-time set back hides nothing. Times have the granularity of the kernel's clock, so a file written a
-moment ago is compared by content. The gateway must be given the folder of the file: a bind mount of
-one file keeps showing the old one after a rename.
+A file may be replaced by rename, in place or behind a symbolic link (Kubernetes: `..data`): the
+file that the path resolves to now is compared. The time of the last change of the inode cannot be
+set, so a time set back hides nothing. A file written a moment ago is compared by content, since
+times have the granularity of the kernel's clock. The gateway must be given the folder of the file:
+a bind mount of one file keeps showing the old one after a rename.
 """
 
 import asyncio
@@ -35,7 +33,7 @@ from gateway.domain.limits.caches import SingleFlight
 from gateway.domain.ports.certificates import MalformedCertificate
 
 LONGEST_WAIT: Final = timedelta(seconds=1)
-"""Of a request for a changed file; one that takes longer to read counts once it was read."""
+"""Of a request for a changed file; a larger file takes effect once it is read."""
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after a change; file systems count in steps of up to two seconds."""
 _State = tuple[int, int, int, int, int]
@@ -46,7 +44,7 @@ _state_of: Final[Callable[[os.stat_result], _State]] = attrgetter(
 
 
 class WatchedFile:
-    """One file, and what it held when it was read last."""
+    """A file with the digest of its last content."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,7 +53,7 @@ class WatchedFile:
         self._state: _State | None = None
         self._digest = b""
 
-    def read(self) -> bytes:
+    def read_content(self) -> bytes:
         """Return the content as it is now; raises OSError."""
         state = _state_of(self._stat())
         content = self.path.read_bytes()
@@ -72,12 +70,12 @@ class WatchedFile:
             return True
 
     def read_if_changed(self) -> bytes | None:
-        """Return the content if it is another than the last time; raises OSError."""
+        """Return the content if it has changed since the last time; raises OSError."""
         try:
             if self._state is not None and _state_of(self._stat()) == self._state:
                 return None
             before = self._digest
-            content = self.read()
+            content = self.read_content()
         except OSError:
             # What comes back is reported, even if it is the same as before.
             self._state, self._digest = None, b""
@@ -149,7 +147,7 @@ class AuthorityFile(AuthorityBundle):
         self._file = WatchedFile(file)
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
-        super().__init__(parse_authorities(self._file.read()))
+        super().__init__(parse_authorities(self._file.read_content()))
 
     async def renew(self) -> None:
         if self._file.may_have_changed():
@@ -158,7 +156,7 @@ class AuthorityFile(AuthorityBundle):
 
     async def _read_again(self) -> None:
         try:
-            authorities = await asyncio.to_thread(_read, self._file)
+            authorities = await asyncio.to_thread(_read_authorities, self._file)
             if authorities is not None:
                 super().__init__(authorities)
                 self._problem = None
@@ -229,7 +227,7 @@ def parse_authorities(data: bytes) -> tuple[ParsedCertificate, ...]:
     return tuple(map(parse_certificate, certificates))
 
 
-def _read(file: WatchedFile) -> tuple[ParsedCertificate, ...] | None:
+def _read_authorities(file: WatchedFile) -> tuple[ParsedCertificate, ...] | None:
     """Return the authorities of a changed file; in a thread, since a thousand take long."""
     content = file.read_if_changed()
     return None if content is None else parse_authorities(content)

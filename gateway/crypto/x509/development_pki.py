@@ -1,19 +1,9 @@
-"""The development PKI: a root, an issuing authority, and what a demonstration needs below them.
+"""The development PKI: a root, an issuing authority, and certificates for a demonstration.
 
-nginx checks revocation for every link of a chain, so one file holds the lists of both authorities.
-
-The files of a development PKI: their names, how they are written, read and locked.
-
-Keys are readable by their owner only. A file is written beside its place and moved there.
-
-The revocation lists of the development PKI: revoking, and issuing again before they expire.
-
-nginx refuses all certificates of an authority whose list is missing or past its next update, so one
-file holds the lists of both authorities. Spec: RFC 5280 §5.1, §5.2.3 (the number always increases)
-
-Reading a file of revocation lists, one PEM block after another.
-
-Spec: RFC 7468 §6; RFC 5280 §5
+Keys are readable by their owner only. A file is written beside its place and moved there. nginx
+refuses all certificates of an authority whose list is missing or past its next update, and checks
+every link of a chain, so one file holds the revocation lists of both authorities.
+Spec: RFC 5280 §5.1, §5.2.3 (the number always increases); RFC 7468 §6
 """
 
 import fcntl
@@ -83,7 +73,7 @@ def key_pem(key: PrivateKey) -> bytes:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the directory for one change at a time; raises PkiRefused when there is none."""
+    """Lock the directory for one change at a time; raises PkiRefused when there is none."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -109,7 +99,7 @@ def _write(path: Path, content: bytes) -> None:
     mode = PRIVATE if path.suffix == ".key" else PUBLIC
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
-        # The umask may have taken readers away from a public file; nginx may be one of them.
+        # The umask may have taken readers away from a public file, such as nginx.
         os.fchmod(descriptor, mode)
         file.write(content)
         file.flush()
@@ -184,7 +174,7 @@ def renew_revocation_lists(directory: Path, *, now: datetime) -> datetime:
 
 def revocation_lists_expire(directory: Path) -> datetime:
     """Return the instant at which the first of the lists expires."""
-    lists = _read(directory)
+    lists = _read_lists(directory)
     if not lists:
         raise PkiRefused(f"{directory / REVOCATION_LISTS} has no list")
     # A list without an end counts as due: this PKI never issues one.
@@ -211,7 +201,7 @@ def _issue_again(directory: Path, additions: Mapping[str, Entries], now: datetim
 
 def _current_list(directory: Path, issuer: IssuingAuthority) -> x509.CertificateRevocationList:
     subject = issuer.certificate.subject
-    for revocation_list in _read(directory):
+    for revocation_list in _read_lists(directory):
         if revocation_list.issuer == subject:
             return revocation_list
     raise PkiRefused(f"{directory / REVOCATION_LISTS} has no list of {subject.rfc4514_string()}")
@@ -221,7 +211,7 @@ def _number(revocation_list: x509.CertificateRevocationList) -> int:
     return revocation_list.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
 
 
-def _read(directory: Path) -> tuple[x509.CertificateRevocationList, ...]:
+def _read_lists(directory: Path) -> tuple[x509.CertificateRevocationList, ...]:
     path = directory / REVOCATION_LISTS
     try:
         return load_revocation_lists(path.read_bytes())
@@ -288,12 +278,7 @@ def create_pki(
 
 
 def issue_client(
-    directory: Path,
-    client: str,
-    order: ClientOrder,
-    *,
-    now: datetime,
-    force: bool = False,
+    directory: Path, client: str, order: ClientOrder, *, now: datetime, force: bool = False
 ) -> tuple[str, str]:
     """Issue a client certificate with a new key; return the names of its two files."""
     if not FILE_NAME.fullmatch(client) or client in RESERVED_NAMES:

@@ -24,7 +24,7 @@ LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 DNS_NAME = re.compile(rf"(?=.{{1,253}}$)(\*\.)?{LABEL}(\.{LABEL})*", re.ASCII)
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]{1,2000}", re.ASCII)
 CLOCK_SKEW = timedelta(minutes=5)
-"""Certificates begin to be valid a little in the past, for peers whose clock is behind."""
+"""The validity begins slightly in the past, for peers with a slow clock."""
 
 
 class PkiRefused(RealmgateError):

@@ -1,13 +1,8 @@
-"""Parsing one client certificate strictly, its names straight from the encoding.
+"""Parsing of client certificates and stored certificates, and their description for people.
 
 The library's rendering of names leaves newlines raw and some values unescaped, and refuses string
-types that real authorities still write (attacks A15). Spec: RFC 5280 §4.1; X.690 §10
-
-The description of a certificate, for people and for `--output json`.
-
-Spec: RFC 8705 §3.1 (`x5t#S256` is base64url of the SHA-256 of the DER encoding)
-
-Reading the certificates of realms and clients as they are stored. Spec: RFC 7517 §4.7 (x5c).
+types that real authorities still write (attacks A15), so names are read from the encoding.
+Spec: RFC 5280 §4.1; RFC 7517 §4.7; RFC 8705 §3.1 (`x5t#S256`); X.690 §10
 """
 
 import hashlib
@@ -65,7 +60,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class ParsedCertificate(CertificateFacts):
-    """A certificate with what the checks ask of it once.
+    """A certificate with values that the checks need, computed once.
 
     `key_digest` is the SHA-256 of its encoded SubjectPublicKeyInfo.
     """
@@ -291,7 +286,7 @@ class X509Inspector:
 class StoredCertificateReader:
     """CertificateReader on the library."""
 
-    def read(self, content: str) -> tuple[CertificateFacts, ...]:
+    def read_certificates(self, content: str) -> tuple[CertificateFacts, ...]:
         found = {}
         for text in _texts(content):
             try:

@@ -141,7 +141,7 @@ def _is_mailbox_within(name: object, base: str) -> bool:
 
 
 def _split_address(address: object) -> tuple[str, str]:
-    """Return the mailbox, whose case counts, and the host."""
+    """Return the case-sensitive mailbox, and the host."""
     if not isinstance(address, str) or address.count("@") != 1:
         raise _Ambiguous
     mailbox, _, host = address.partition("@")
@@ -253,7 +253,7 @@ class _PolicyState:
         self._inhibit_any = max(0, self._inhibit_any - 1)
 
     def constrain(self, authority: ParsedCertificate) -> None:
-        """Note what the authority demands below it. Spec: RFC 5280 §6.1.4 (i), (j)."""
+        """Apply constraints of the authority. Spec: RFC 5280 §6.1.4 (i), (j)."""
         constraints = authority.extension(x509.PolicyConstraints)
         if constraints is not None and constraints.require_explicit_policy is not None:
             self._explicit = min(self._explicit, constraints.require_explicit_policy)

@@ -2,15 +2,11 @@
 
 Names only propose an issuer, the signature decides. Every step checks one signature, and their
 number is bounded: authorities of the same name and loops of cross-certificates end the search.
-Spec: RFC 5280 §6.1; RFC 4158 §2.4, §3.5; attacks A8, A14
 
-What a certificate must be, taken by itself, to be accepted from a TLS client.
-
-nginx checks most of this too, except on a listener with `optional_no_ca`, which passes on what
-OpenSSL rejects first: a server's certificate of an unknown authority arrives there (attacks A7).
-Spec: RFC 5280 §4.2, §6.1.4; RFC 8705 §7.5; SP 800-131A (key sizes, hashes)
-
-What a certificate is issued for. Spec: RFC 5280 §4.2.1.3, §4.2.1.4, §4.2.1.12.
+Each certificate is checked by itself too. nginx makes most of these checks, except on a listener
+with `optional_no_ca`, which passes on what OpenSSL rejects first: a server's certificate of an
+unknown authority arrives there (attacks A7). Spec: RFC 5280 §4.2, §6.1; RFC 4158 §2.4, §3.5;
+RFC 8705 §7.5; SP 800-131A (key sizes, hashes); attacks A8, A14
 """
 
 import sys
@@ -195,7 +191,7 @@ class PathSearch:
         return PathResult(path, refusal, self._since, self._until)
 
     def _path(self, leaf: ParsedCertificate) -> CertificationPath | None:
-        """Return the first path that is valid now, or else one that is valid at another time."""
+        """Return the first path that is valid now, or else a path that is valid at another time."""
         dated: CertificationPath | None = None
         try:
             for chain, origin in self._chains((leaf,)):
@@ -352,7 +348,7 @@ _LIBRARY_NAMES = (
 
 
 def certificate_usage(parsed: ParsedCertificate) -> CertificateUsage:
-    """Return what the extensions of a certificate say of its usage."""
+    """Return the usage in the extensions of a certificate."""
     purposes = parsed.extension(x509.ExtendedKeyUsage)
     policies = parsed.extension(x509.CertificatePolicies)
     return CertificateUsage(

@@ -1,8 +1,9 @@
 """The library behind the ports of certificates: parsing, and the search of paths.
 
-A certificate that a client presents repeatedly is parsed once. Cached is what the checks need, not
-its parsed extensions, which take ten times the memory of its encoding. Anybody can make up any
-number of certificates: those without a path to an anchor share a small part of the memory.
+A certificate that a client presents repeatedly is parsed once. The cache has the values that checks
+need, not the parsed extensions, which take ten times the memory of the encoding. Callers can
+generate any number of certificates: those without a path to an anchor share a small part of the
+memory.
 """
 
 import hashlib
@@ -84,11 +85,11 @@ class X509CertificateParser:
 
     @property
     def remembered_bytes(self) -> int:
-        """About the memory that certificates take, those with a path and those without one."""
+        """Approximate memory of all cached certificates."""
         return self._proven.bytes + self._unproven.bytes
 
     def parse_sent(self, chain: Sequence[bytes]) -> tuple[ParsedCertificate, ...]:
-        """Return the intermediates that a client sent, without those that cannot be parsed."""
+        """Return the intermediates that a client sent; unreadable certificates are skipped."""
         if sum(map(len, chain)) > MAX_CERTIFICATE_BYTES:
             return ()
         return tuple(
@@ -183,7 +184,7 @@ def _ip_addresses(parsed: ParsedCertificate) -> tuple[str, ...]:
 
 
 def _principal_names(parsed: ParsedCertificate) -> tuple[str, ...]:
-    """Return the user principal names; one that is not text is left out."""
+    """Return the user principal names; names that are not text are skipped."""
     names = parsed.extension(x509.SubjectAlternativeName)
     others = () if names is None else names.get_values_for_type(x509.OtherName)
     values = (_decoded(other.value) for other in others if other.type_id == _PRINCIPAL_NAME)
@@ -276,7 +277,7 @@ def _registered(authority: Authority) -> ParsedCertificate | None:
 
 
 class X509AuthorityParser:
-    """AuthorityParser: what may be registered as an authority."""
+    """AuthorityParser: checks of certificates that are registered as authorities."""
 
     def parse_authority(self, pem: str) -> AuthorityDescription:
         try:

@@ -12,6 +12,38 @@ from gateway.domain.clients.administrative_reach import (
     administrative_name,
     owns_rights,
 )
+from gateway.domain.clients.attributes import (
+    ADMINISTRATIVE_ROLES,
+    AUTHORITY,
+    BOUND,
+    CERTIFICATE_ATTRIBUTES,
+    CERTIFICATE_PREFIX,
+    CHECKS,
+    DEVICE_FAILURES,
+    DEVICE_LOCK,
+    DEVICE_QUOTA,
+    HARMLESS_SETTINGS,
+    ROTATED_CREATED,
+    ROTATED_EXPIRES,
+    ROTATED_SECRET,
+    SAN_DNS,
+    SAN_EMAIL,
+    SAN_IP,
+    SAN_URI,
+    SECRET_CREATED,
+    SECRET_EXPIRES,
+    SECRET_REMAINING,
+    SELF_SIGNED,
+    SETTING_ATTRIBUTES,
+    SUBJECT,
+    SUBJECT_IS_PATTERN,
+    TEMPLATE,
+    TEMPLATE_CLAIMS,
+    client_settings,
+    read_claims,
+    read_template,
+    with_attributes,
+)
 from gateway.domain.clients.client import (
     CERTIFICATE_AUTHENTICATOR,
     CLIENT_AUTHENTICATORS,
@@ -28,7 +60,13 @@ from gateway.domain.clients.client import (
     terms_of_certificate,
     terms_of_rivals,
 )
-from gateway.domain.clients.redirect_uris import LONGEST_REDIRECT_URI, UNSAFE_SCHEMES, RedirectUris
+from gateway.domain.clients.redirect_uris import (
+    LONGEST_REDIRECT_URI,
+    UNSAFE_SCHEMES,
+    RedirectUris,
+    allowed_origins,
+    origins_of,
+)
 from gateway.domain.clients.settings import (
     ANY_ALGORITHM,
     UNREADABLE_TIME,

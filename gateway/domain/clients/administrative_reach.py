@@ -2,6 +2,7 @@
 
 A realm's own administrators have them from its client `realm-management`, those of the realm
 `master` from the client `<realm>-realm` there, and as `admin` and `create-realm`. Keycloak: 9
+(administrative roles)
 
 The reach of a client is everything that decides who receives its tokens and what these may carry.
 An administrative role of a user enters a token only where the administrator who decided on the

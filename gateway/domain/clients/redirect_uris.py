@@ -2,13 +2,13 @@
 
 A pattern is compared as text: exactly, or by its beginning where it ends with `*`. What stands
 behind the beginning must not change the host or lead out of the path, however it is decoded.
-Keycloak: 12.10. Spec: RFC 6749 §3.1.2, RFC 8252 §7.3, RFC 9700 §4.1; attacks C1, C2
+Keycloak: 12.10 authorization. Spec: RFC 6749 §3.1.2, RFC 8252 §7.3, RFC 9700 §4.1; attacks C1, C2
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from gateway.domain.limits.caches import cached
@@ -200,3 +200,29 @@ def _leaves_host(parts: _Parts, beginning: str) -> bool:
 def _origin(url: str) -> str:
     scheme, _, behind = url.partition("://")
     return f"{scheme}://{behind.partition('/')[0]}"
+
+
+_ORIGIN: Final = re.compile(r"(?i)https?://[^/?#\\@\s*]+")
+
+
+def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
+    """Return the web origins of the addresses that have one, each once."""
+    found = (_ORIGIN.match(uri) for uri in redirect_uris if isinstance(uri, str))
+    return list(dict.fromkeys(origin.group() for origin in found if origin))
+
+
+def allowed_origins(
+    web_origins: tuple[str, ...], document: Mapping[str, Any]
+) -> tuple[str, ...] | None:
+    """Return web origins, with those of the document's redirect URIs where `+` stands for them.
+
+    None where there is no web origin. Keycloak: web origins, valid redirect URIs
+    """
+    if _OF_REDIRECTS not in web_origins:
+        return web_origins or None
+    root = document.get("rootUrl") or ""
+    addresses = (
+        f"{root}{uri}" if uri.startswith("/") else uri for uri in document.get("redirectUris", ())
+    )
+    own = (origin for origin in web_origins if origin != _OF_REDIRECTS)
+    return tuple(dict.fromkeys((*own, *origins_of(addresses))))

@@ -86,3 +86,17 @@ from gateway.domain.flows.sign_in import (
     needs_username,
     sign_in_rules,
 )
+from gateway.domain.flows.stored_flows import (
+    DEFAULT_ACTIONS,
+    GONE,
+    action_document,
+    actions_in,
+    config_document,
+    configs_in,
+    default_configs,
+    default_flows,
+    default_id,
+    flow_document,
+    flows_in,
+    rules_in,
+)

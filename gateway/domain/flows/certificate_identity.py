@@ -3,7 +3,7 @@
 The gateway always checks path, validity, purpose and, where it has revocation lists, revocation.
 A setting that would demand other checks of these, or switch them off, is refused; key usages and
 policies that a setting requires are checked too.
-Keycloak: 11.2
+Keycloak: 11.2 certificate users
 """
 
 from collections.abc import Mapping

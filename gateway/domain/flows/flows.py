@@ -4,8 +4,8 @@ A flow has executions, each an authenticator or a flow of its own. `gateway/auth
 authenticators. An authenticator that is not in the table never succeeds: a flow passes it over, and
 fails where it is required. A sub-flow without an enabled step is ignored; Keycloak answers such a
 sign-in with 500.
-Keycloak: AuthenticationFlowModel, AuthenticationExecutionModel, DefaultAuthenticationFlow; 15, 16
-(26.7)
+Keycloak: AuthenticationFlowModel, AuthenticationExecutionModel, DefaultAuthenticationFlow; 15
+(password grant flow), 16 (browser sign-in) (26.7)
 """
 
 import base64

@@ -136,7 +136,7 @@ class AuthorityParser(Protocol):
 class CertificateReader(Protocol):
     """Reads certificates as realms and clients have stored them."""
 
-    def read(self, content: str) -> tuple[CertificateFacts, ...]:
+    def read_certificates(self, content: str) -> tuple[CertificateFacts, ...]:
         """Return what each certificate says; one that cannot be read is left out.
 
         `content` is PEM, base64 of DER, or a JWKS, of whose keys the first of each `x5c` counts.

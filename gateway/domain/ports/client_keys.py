@@ -83,7 +83,9 @@ class ClientKeys(Protocol):
     def generate(self, name: str, bits: int, begins: datetime, ends: datetime) -> GeneratedKey:
         """Generate an RSA key with a certificate of its own for `name`."""
 
-    def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
+    def read_key_file(
+        self, kind: KeyFile, content: bytes, alias: str, password: Secret
+    ) -> ClientKey:
         """Return the public part of the key in a file; raises UnusableSetting.
 
         `alias` and `password` are of an archive.
@@ -198,7 +200,7 @@ class VerifiedClaims:
 class ClientSignatures(Protocol):
     """Verifies with the keys that are registered for a client, or with its secret."""
 
-    def read(self, token: str) -> UnverifiedClaims:
+    def read_claims(self, token: str) -> UnverifiedClaims:
         """Return the claims without verifying anything: they are only what the sender says.
 
         Raises InvalidToken where it is no JWT.

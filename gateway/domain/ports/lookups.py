@@ -8,7 +8,7 @@ roles records the topic in the change log and publishes it through Invalidation.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from gateway.domain.client_scopes import Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
@@ -162,11 +162,15 @@ class TokenState:
     changes: tuple[RecordedChange, ...] = ()
 
 
+MOST_EXCHANGES: Final = 16
+"""How many exchanges may follow each other: each token names those that it was exchanged from."""
+
+
 class CurrentRevocations(Protocol):
     """Revocations for requests that must not see what a committed change has replaced."""
 
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        """Return whether the jti was revoked; raises StoreUnavailable.
+    async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
+        """Return whether a jti was revoked, as `Lookups` does; raises StoreUnavailable.
 
         First, every change that any gateway has committed is invalidated in this process.
         """
@@ -181,11 +185,16 @@ class Lookups(Protocol):
     Where the row of `before` has not changed, `before` itself comes back, without parsing.
     """
 
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        """Return whether the jti was revoked."""
+    async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
+        """Return whether one of the jti was revoked: of a token, and of those it came from.
 
-    async def token_state(self, realm_id: str, token_id: str, after: int) -> TokenState:
-        """Return whether the jti was revoked, and the changes with higher ids than `after`."""
+        There is at least one, and at most MOST_EXCHANGES more: ValueError.
+        """
+
+    async def token_state(
+        self, realm_id: str, token_ids: tuple[str, ...], after: int
+    ) -> TokenState:
+        """Return the same, and the changes with higher ids than `after`."""
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None

@@ -11,12 +11,18 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from gateway.domain.certificates import Authority, DeniedCertificate, DeniedIdentity
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
-from gateway.domain.deliveries import LogoutNotice, WebhookDelivery, WebhookStatus
+from gateway.domain.deliveries import (
+    LogoutNotice,
+    QueueSignals,
+    RetriedT,
+    WebhookDelivery,
+    WebhookStatus,
+)
 from gateway.domain.events import AdminEvent, AdminEventQuery, EventPage, UserEvent, UserEventQuery
 from gateway.domain.expiry import ExpirySummary, SeenCertificate, Sighting, StoredCertificate
 from gateway.domain.forward_auth import Site, UnreadableSite
@@ -43,6 +49,8 @@ from gateway.domain.ports.users import (
 from gateway.domain.realm import Realm
 from gateway.domain.resources import ResourceRepository, StoredKind, ValueT
 from gateway.domain.roles import EffectiveRoles
+
+StatusT_co = TypeVar("StatusT_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,26 +133,11 @@ class ClientRepository(Protocol):
         """Accept no registration access token of the client but this one."""
 
 
-class ClientScopeRepository(Protocol):
-    """Client scopes of a realm."""
-
-    async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
-        """Return the realm's client scopes by name."""
-
-    async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the scope with that id."""
+class ClientScopeRepository(ResourceRepository[ClientScope], Protocol):
+    """Client scopes by name; those of one realm have different names."""
 
     async def get_for_update(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the same, locked until the transaction ends."""
-
-    async def add(self, scope: ClientScope) -> None:
-        """Store a new scope; raises AlreadyExists."""
-
-    async def replace(self, scope: ClientScope) -> None:
-        """Overwrite the scope with the same id; raises AlreadyExists when its name is taken."""
-
-    async def remove(self, realm_id: str, scope_id: str) -> bool:
-        """Remove the scope; return whether it existed."""
+        """Return the scope with that id, locked until the transaction ends."""
 
 
 class DeniedCertificateRepository(ResourceRepository[DeniedCertificate], Protocol):
@@ -302,8 +295,42 @@ class LogoutNoticeQueue(Protocol):
         """Remove the notice: it was received, or is dropped."""
 
 
-class MailQueue(Protocol):
-    """Mails that wait to be sent, of all realms. A mail waits until `sent` or `give_up`."""
+class DeliveryQueue(Protocol[RetriedT, StatusT_co]):
+    """Deliveries that wait to be sent, of all realms, each until `delivered` or `give_up`."""
+
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        """Return whether any delivery is due, of realms that are not `busy`."""
+
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
+    ) -> tuple[RetriedT, ...]:
+        """Take due ones and count the attempt: those tried least go first, then the longest due.
+
+        None is of a `busy` realm. No other gateway gets them before the lease is over: that of a
+        gateway which died is over by itself.
+        """
+
+    async def postpone(self, claimed: RetriedT, due_at: datetime, reason: str) -> None:
+        """Let the delivery be due at an instant."""
+
+    async def delivered(self, claimed: RetriedT, now: datetime) -> None:
+        """End the delivery: the receiver has confirmed it."""
+
+    async def give_up(self, claimed: RetriedT, now: datetime, reason: str) -> None:
+        """Keep the delivery as one that cannot be sent."""
+
+    async def list(self, realm_id: str, first: int, most: int) -> tuple[StatusT_co, ...]:
+        """Return those of a realm that wait or were given up, the oldest first."""
+
+    async def purge(self, now: datetime) -> None:
+        """Remove what is kept no longer."""
+
+
+class MailQueue(DeliveryQueue[QueuedMail, MailStatus], Protocol):
+    """Mails. Of a sent one the fact stays, for the limit of the user; of none given up the content.
+
+    A mail that the encryption key does not open is given up when it is claimed.
+    """
 
     async def add(self, queued: QueuedMail) -> bool:
         """Store a mail, due at once; return False where a limit of the user or realm is reached.
@@ -311,34 +338,6 @@ class MailQueue(Protocol):
         A dry run takes as long, and stores no mail. Of notifications beyond the limit of the user,
         one to each recipient is stored that is due at the end of the period.
         """
-
-    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
-        """Return whether any mail is due, of realms that are not `busy`."""
-
-    async def claim(
-        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
-    ) -> tuple[QueuedMail, ...]:
-        """Take due mails and count the attempt: those tried least go first, then the longest due.
-
-        None is of a `busy` realm. No other gateway gets them before the lease is over: that of a
-        gateway which died is over by itself. A mail that the encryption key does not open is given
-        up.
-        """
-
-    async def postpone(self, queued: QueuedMail, due_at: datetime, reason: str) -> None:
-        """Let the mail be due at an instant."""
-
-    async def sent(self, queued: QueuedMail, now: datetime) -> None:
-        """Keep the fact that it was sent, for the limit of the user, and no content."""
-
-    async def give_up(self, queued: QueuedMail, now: datetime, reason: str) -> None:
-        """Keep the mail as one that cannot be sent, without its content."""
-
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
-        """Return the mails of a realm that wait or were given up, the oldest first."""
-
-    async def purge(self, now: datetime) -> None:
-        """Remove what is kept no longer."""
 
 
 class RealmRepository(Protocol):
@@ -430,8 +429,8 @@ class SiteRepository(Protocol):
         """Remove the site; return whether it existed."""
 
 
-class WebhookQueue(Protocol):
-    """Events that wait for webhooks, of all realms. One waits until `received` or `give_up`."""
+class WebhookQueue(DeliveryQueue[WebhookDelivery, WebhookStatus], Protocol):
+    """Events for webhooks; a delivered one is removed."""
 
     async def add(self, realm_id: str, added: Sequence[WebhookDelivery]) -> bool:
         """Store events of a realm, due at once; those that are there stay. False where it is full.
@@ -439,34 +438,8 @@ class WebhookQueue(Protocol):
         The limit is checked before: the last events that are added may exceed it.
         """
 
-    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
-        """Return whether any event is due, of realms that are not `busy`."""
-
-    async def claim(
-        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
-    ) -> tuple[WebhookDelivery, ...]:
-        """Take due events and count the attempt: those tried least go first, then the longest due.
-
-        None is of a `busy` realm. No other gateway gets them before the lease is over.
-        """
-
-    async def postpone(self, delivery: WebhookDelivery, due_at: datetime, reason: str) -> None:
-        """Let the event be due at an instant."""
-
-    async def received(self, delivery: WebhookDelivery) -> None:
-        """Remove the event: the receiver has confirmed it."""
-
-    async def give_up(self, delivery: WebhookDelivery, now: datetime, reason: str) -> None:
-        """Keep the event as one that cannot be sent."""
-
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[WebhookStatus, ...]:
-        """Return the events of a realm that wait or were given up, the oldest first."""
-
     async def retry(self, realm_id: str, now: datetime) -> int:
         """Let the events of a realm that were given up be due again; return how many."""
-
-    async def purge(self, now: datetime) -> None:
-        """Remove what is kept no longer."""
 
 
 class Stores:
@@ -527,6 +500,10 @@ class Database(Protocol):
     @property
     def changes(self) -> ChangeLogReader:
         """The committed changes that caches must drop."""
+
+    @property
+    def queue_signals(self) -> QueueSignals:
+        """The signals of deliveries that transactions of this process have queued."""
 
     async def server_time(self) -> datetime:
         """Return the time of the database, on SQLite of this machine; raises StoreUnavailable."""

@@ -5,7 +5,7 @@ headers of pages, SMTP and the webhook; `sign_in.py` and `certificates.py` have 
 Attributes without a Keycloak name are our own: `docs/sign-in-pages.md` describes those of pages. An
 unusable value of them is refused where it is written, and changes nothing where it is stored
 already.
-Keycloak: RealmRepresentation, its token and session settings and creation defaults; 12.8, 12.10
+Keycloak: RealmRepresentation, its token and session settings and creation defaults; 12.8 PAR, 12.10
 (`parRequestUriLifespan` and `acr.loa.map`); browserSecurityHeaders and smtpServer, free maps of
 strings. Spec: RFC 9449 §8, §9
 """

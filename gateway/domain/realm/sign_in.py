@@ -245,7 +245,7 @@ class OtpPolicy:
 
     @property
     def supported_applications(self) -> tuple[str, ...]:
-        """`otpSupportedApplications`: apps that can make such codes. Keycloak: 8.1."""
+        """`otpSupportedApplications`: apps that can make such codes. Keycloak: 8.1 realm."""
         timed, half_minute = self.type is OtpType.TOTP, self.period == timedelta(seconds=30)
         usual = self.algorithm is OtpAlgorithm.HMAC_SHA1 and self.digits == _USUAL_DIGITS
         supported = {

@@ -15,6 +15,7 @@ from gateway.domain.ports.lookups import CurrentRevocations, RealmEntry
 from gateway.domain.refusals import NotAuthenticated
 from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import LONGEST_REALM_NAME, RealmContext
+from gateway.protocol.claims.protocol_claims import revocable_ids
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.sender_constraint import (
@@ -72,7 +73,7 @@ class AdminAuthentication:
     ) -> tuple[ProtocolRequest, ActiveToken]:
         entry = await self._issuer(issuer)
         request, claims = await self._verified(entry, exchange, token)
-        if await self._revocations.is_revoked(entry.realm.id, str(claims["jti"])):
+        if await self._revocations.is_revoked(entry.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         current = await self._issuer(issuer)
         if current is not entry:  # by a change that came with the answer

@@ -4,11 +4,12 @@ Keycloak: 7.1 (default-default-client-scopes), 7.3 (client-scopes, protocol-mapp
 scope-mappings, evaluate-scopes)
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from gateway.admin.client_scope_evaluation import (
-    OF_THE_REALM,
     Evaluated,
     ExampleOf,
     ScopeEvaluation,
@@ -20,18 +21,25 @@ from gateway.admin.client_scopes import (
     ClientScopeAdministration,
 )
 from gateway.admin.clients import (
-    ClientScopeAssignment,
     ClientUseCases,
-    MapperOwner,
     MapperOwnerKind,
     ProtocolMapperAdministration,
-    ScopeMappingAdministration,
 )
 from gateway.admin.users import VIEW_USERS
 from gateway.domain.client_scopes import RealmDefault
-from gateway.domain.ports.users import HolderKind, RoleHolder
-from gateway.http.admin.operations import BRIEF, REALM, Body, Media, Operation, Query, Resource
-from gateway.http.admin.requests import AdminRequest, created, document, done, entity
+from gateway.http.admin.operations import (
+    REALM,
+    Body,
+    Media,
+    Operation,
+    Query,
+    Resource,
+    UseCase,
+    as_caller,
+    for_realm,
+)
+from gateway.http.admin.requests import AdminRequest, document
+from gateway.http.admin.roles import scope_mapping_operations
 from gateway.http.realm_endpoint import RealmContext
 
 _Generate = Callable[[Evaluated, ExampleOf], Awaitable[object]]
@@ -115,229 +123,77 @@ def client_scope_operations(
 ) -> tuple[Operation, ...]:
     """Return every row about client scopes, and about what scopes share with clients."""
     mappers, mappings = clients.protocol_mappers, clients.scope_mappings
+    assigned = clients.scope_assignment
+    of_realm = scopes.listed, scopes.put_in_list, scopes.take_from_list
+    of_client = assigned.all, assigned.give, assigned.take
     return (
         *_scopes(scopes),
-        *(row for kind in RealmDefault for row in _realm_list(scopes, kind)),
-        *(row for kind in RealmDefault for row in _client_list(clients.scope_assignment, kind)),
-        *_mappers(mappers, MapperOwnerKind.CLIENT, "client_id", "client"),
-        *_mappers(mappers, MapperOwnerKind.CLIENT_SCOPE, "scope_id", "client scope"),
-        *_mappings(mappings, HolderKind.CLIENT, "clients/{client_id}", "client"),
-        *_mappings(mappings, HolderKind.CLIENT_SCOPE, "client-scopes/{scope_id}", "client scope"),
+        *_scope_lists("default-", "new clients", *of_realm),
+        *_scope_lists("clients/{client_id}/", "a client", *of_client),
+        *_mappers(mappers[MapperOwnerKind.CLIENT], "client_id", "client"),
+        *_mappers(mappers[MapperOwnerKind.CLIENT_SCOPE], "scope_id", "client scope"),
+        *scope_mapping_operations(mappings, "clients/{client_id}", "a client"),
+        *scope_mapping_operations(mappings, "client-scopes/{scope_id}", "a client scope"),
         *evaluation_operations(evaluation, context),
     )
 
 
 def _scopes(scopes: ClientScopeAdministration) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/client-scopes", "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
-    one = "/{scope_id}"
-    return (
-        rows.get(
-            "",
-            "List the client scopes",
-            lambda r: document(scopes.all(r.acting)),
-            allowed=LIST_CLIENTS,
-            returns=f"[{_SCOPE}]",
-        ),
-        rows.post(
-            "",
-            "Create a client scope",
-            lambda r: created(r, scopes.create(r.acting, r.body)),
-            body=Body(_SCOPE),
-        ),
-        rows.get(
-            one,
-            "Get a client scope",
-            lambda r: entity(scopes.one(r.realm, r.path["scope_id"])),
-            returns=_SCOPE,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            "Update a client scope, without its protocol mappers",
-            lambda r: done(scopes.update(r.acting, r.path["scope_id"], r.body)),
-            body=Body(_SCOPE),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete a client scope and remove it from all clients",
-            lambda r: done(scopes.remove(r.acting, r.path["scope_id"])),
-            versioned=True,
-        ),
+    return tuple(
+        rows.entities(
+            "/{scope_id}",
+            _SCOPE,
+            lists=("List the client scopes", scopes.list),
+            creates=("Create a client scope", scopes.create),
+            gets=("Get a client scope", scopes.get),
+            replaces=("Update a client scope, without its protocol mappers", scopes.replace),
+            deletes=("Delete a client scope and remove it from all clients", scopes.remove),
+            list_roles=LIST_CLIENTS,
+        )
     )
 
 
-def _realm_list(scopes: ClientScopeAdministration, kind: RealmDefault) -> tuple[Operation, ...]:
-    name = _KINDS[kind]
-    path = f"{REALM}/default-{name}-client-scopes"
-    rows = Resource(path, "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
-    return (
-        rows.get(
-            "",
-            f"List the {name} client scopes of new clients",
-            lambda r: document(scopes.listed(r.realm, kind)),
-            returns=f"[{_SCOPE}]",
-        ),
-        rows.put(
-            "/{scope_id}",
-            f"Add a client scope to the {name} client scopes of new clients",
-            lambda r: done(scopes.put_in_list(r.acting, kind, r.path["scope_id"])),
-        ),
-        rows.delete(
-            "/{scope_id}",
-            f"Remove a client scope from the {name} client scopes of new clients",
-            lambda r: done(scopes.take_from_list(r.acting, kind, r.path["scope_id"])),
-        ),
-    )
-
-
-def _client_list(assignment: ClientScopeAssignment, kind: RealmDefault) -> tuple[Operation, ...]:
-    name = _KINDS[kind]
-    path = f"{REALM}/clients/{{client_id}}/{name}-client-scopes"
-    rows = Resource(path, "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
-    return (
-        rows.get(
-            "",
-            f"List the {name} client scopes of a client",
-            lambda r: document(assignment.all(r.realm, r.path["client_id"], kind)),
-            returns=f"[{_SCOPE}]",
-        ),
-        rows.put(
-            "/{scope_id}",
-            f"Add a client scope to the {name} client scopes of a client",
-            lambda r: done(
-                assignment.give(r.acting, r.path["client_id"], kind, r.path["scope_id"])
-            ),
-        ),
-        rows.delete(
-            "/{scope_id}",
-            f"Remove a client scope from the {name} client scopes of a client",
-            lambda r: done(
-                assignment.take(r.acting, r.path["client_id"], kind, r.path["scope_id"])
-            ),
-        ),
-    )
+def _scope_lists(path: str, whom: str, *use_cases: UseCase) -> Iterator[Operation]:
+    """Yield the rows of the default and optional scopes, by what lists, adds and removes one."""
+    for kind, name in _KINDS.items():
+        url = f"{REALM}/{path}{name}-client-scopes"
+        rows = Resource(url, "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
+        scopes = f"the {name} client scopes of {whom}"
+        lists, gives, takes = (partial(each, listed=kind) for each in use_cases)
+        yield rows.get("", f"List {scopes}", for_realm(lists), returns=f"[{_SCOPE}]")
+        yield rows.put("/{scope_id}", f"Add a client scope to {scopes}", as_caller(gives))
+        yield rows.delete("/{scope_id}", f"Remove a client scope from {scopes}", as_caller(takes))
 
 
 def _mappers(
-    mappers: ProtocolMapperAdministration, kind: MapperOwnerKind, placeholder: str, owner: str
+    mappers: ProtocolMapperAdministration, placeholder: str, owner: str
 ) -> tuple[Operation, ...]:
-    path = f"{REALM}/{kind}/{{{placeholder}}}/protocol-mappers"
+    path = f"{REALM}/{mappers.kind}/{{{placeholder}}}/protocol-mappers"
     rows = Resource(path, "Protocol Mappers", VIEW_CLIENTS, MANAGE_CLIENTS)
-    one = "/models/{mapper_id}"
-
-    def of(request: AdminRequest) -> MapperOwner:
-        return MapperOwner(kind, request.path[placeholder])
-
+    models = replace(rows, path=f"{path}/models")
+    update = f"Update type and configuration of a protocol mapper of a {owner}"
     return (
-        rows.get(
-            "/models",
-            f"List the protocol mappers of a {owner}",
-            lambda r: document(mappers.all(r.realm, of(r), None)),
-            returns=f"[{_MAPPER}]",
-        ),
-        rows.post(
-            "/models",
-            f"Create a protocol mapper of a {owner}",
-            lambda r: created(r, mappers.add(r.acting, of(r), r.body)),
-            body=Body(_MAPPER),
+        *models.entities(
+            "/{mapper_id}",
+            _MAPPER,
+            lists=(f"List the protocol mappers of a {owner}", mappers.list),
+            creates=(f"Create a protocol mapper of a {owner}", mappers.create),
+            gets=(f"Get a protocol mapper of a {owner}", mappers.get),
+            replaces=(update, mappers.replace),
+            deletes=(f"Delete a protocol mapper of a {owner}", mappers.remove),
         ),
         rows.post(
             "/add-models",
             f"Create several protocol mappers of a {owner}, all or none",
-            lambda r: done(mappers.add_all(r.acting, of(r), r.body)),
+            as_caller(mappers.create_all),
             body=Body(_MAPPER, Media.LIST),
             status=204,
         ),
         rows.get(
             "/protocol/{protocol}",
             f"List the protocol mappers of a {owner} for a protocol",
-            lambda r: document(mappers.all(r.realm, of(r), r.path["protocol"])),
+            as_caller(mappers.list),
             returns=f"[{_MAPPER}]",
         ),
-        rows.get(
-            one,
-            f"Get a protocol mapper of a {owner}",
-            lambda r: entity(mappers.one(r.realm, of(r), r.path["mapper_id"])),
-            returns=_MAPPER,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            f"Update type and configuration of a protocol mapper of a {owner}",
-            lambda r: done(mappers.update(r.acting, of(r), r.path["mapper_id"], r.body)),
-            body=Body(_MAPPER),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            f"Delete a protocol mapper of a {owner}",
-            lambda r: done(mappers.remove(r.acting, of(r), r.path["mapper_id"])),
-            versioned=True,
-        ),
     )
-
-
-def _mappings(
-    mappings: ScopeMappingAdministration, holding: HolderKind, owner: str, name: str
-) -> tuple[Operation, ...]:
-    path = f"{REALM}/{owner}/scope-mappings"
-    rows = Resource(path, "Scope Mappings", VIEW_CLIENTS, MANAGE_CLIENTS)
-    placeholder = owner.partition("{")[2].rstrip("}")
-
-    def holder(request: AdminRequest) -> RoleHolder:
-        return RoleHolder(holding, request.path[placeholder])
-
-    def of(request: AdminRequest) -> tuple[RoleHolder, str]:
-        return holder(request), request.path.get("container", OF_THE_REALM)
-
-    def container(path: str, roles: str) -> tuple[Operation, ...]:
-        return (
-            rows.get(
-                path,
-                f"List the {roles} in the scope of a {name}",
-                lambda r: document(mappings.direct(r.realm, *of(r))),
-                returns=f"[{_ROLE}]",
-            ),
-            rows.get(
-                f"{path}/available",
-                f"List the {roles} that can be added to the scope of a {name}",
-                lambda r: document(mappings.available(r.acting, *of(r))),
-                returns=f"[{_ROLE}]",
-            ),
-            rows.get(
-                f"{path}/composite",
-                f"List the effective {roles} in the scope of a {name}",
-                lambda r: document(mappings.effective(r.realm, *of(r), brief=_is_brief(r))),
-                returns=f"[{_ROLE}]",
-                query=(BRIEF,),
-            ),
-            rows.post(
-                path,
-                f"Add {roles} to the scope of a {name}",
-                lambda r: done(mappings.put(r.acting, *of(r), r.body)),
-                body=Body(_ROLE, Media.LIST),
-                status=204,
-            ),
-            rows.delete(
-                path,
-                f"Remove {roles} from the scope of a {name}; without a body, all of them",
-                lambda r: done(mappings.take(r.acting, *of(r), r.body)),
-                body=Body(_ROLE, Media.LIST, required=False),
-            ),
-        )
-
-    return (
-        rows.get(
-            "",
-            f"List the roles in the scope of a {name}",
-            lambda r: document(mappings.all(r.realm, holder(r))),
-            returns="MappingsRepresentation",
-        ),
-        *container("/realm", "realm roles"),
-        *container("/clients/{container}", "client roles"),
-    )
-
-
-def _is_brief(request: AdminRequest) -> bool:
-    return request.flag("briefRepresentation", default=True)

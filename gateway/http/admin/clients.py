@@ -1,6 +1,6 @@
 """The rows of clients: the clients, their secrets, keys, sessions, nodes, devices, and policies.
 
-Keycloak: 7.1, 7.3
+Keycloak: 7.1 realms, 7.3 clients
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -37,6 +37,8 @@ from gateway.http.admin.operations import (
     Query,
     Resource,
     State,
+    as_caller,
+    for_realm,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
@@ -44,7 +46,6 @@ from gateway.http.admin.requests import (
     created_reply,
     document,
     done,
-    entity,
     entity_reply,
 )
 from gateway.http.replies import Reply
@@ -86,13 +87,13 @@ def certificate_operations(
         rows.get(
             "",
             "Get the public key of a client",
-            lambda r: document(certificates.read(r.realm, *_of(r))),
+            for_realm(certificates.read),
             returns=_KEY,
         ),
         rows.post(
             "/generate",
             "Generate a key for a client; the private key is returned once",
-            lambda r: document(certificates.generate(r.acting, *_of(r))),
+            as_caller(certificates.generate),
             returns=_KEY,
             status=200,
             refuses=(501,),
@@ -131,15 +132,12 @@ def device_operations(devices: ClientDevices, client: str) -> tuple[Operation, .
     rows = Resource(f"{client}/device-locks", "Devices of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
-            "",
-            "List the locked devices of a client",
-            lambda r: document(devices.list(r.acting, r.path["client_id"])),
-            returns=f"[{_LOCK}]",
+            "", "List the locked devices of a client", as_caller(devices.list), returns=f"[{_LOCK}]"
         ),
         rows.post(
             "",
             "Lock a device of a client for some time",
-            lambda r: document(devices.lock(r.acting, r.path["client_id"], r.body)),
+            as_caller(devices.lock),
             body=Body(_LOCK),
             returns=_LOCK,
             status=200,
@@ -180,7 +178,8 @@ def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tupl
 def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/clients", "Clients", QUERY_CLIENTS, MANAGE_CLIENTS)
     listing, administration = clients.listing, clients.administration
-    one, schema = "/{client_id}", "ClientRepresentation"
+    update = "Update a client; fields that are not sent keep their values"
+    schema = "ClientRepresentation"
     filters = (Query("clientId"), Query("search", "boolean"), Query("q"))
     return (
         rows.get(
@@ -196,25 +195,12 @@ def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
             lambda r: _create_client(clients, r),
             body=Body(schema),
         ),
-        rows.get(
-            one,
-            "Get a client",
-            lambda r: entity(listing.one(r.acting, r.path["client_id"])),
-            returns=schema,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            "Update a client; fields that are not sent keep their values",
-            lambda r: done(administration.change(r.acting, r.path["client_id"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete a client",
-            lambda r: done(administration.remove(r.acting, r.path["client_id"])),
-            versioned=True,
+        *rows.entities(
+            "/{client_id}",
+            schema,
+            gets=("Get a client", listing.one),
+            replaces=(update, administration.change),
+            deletes=("Delete a client", administration.remove),
         ),
     )
 
@@ -243,33 +229,33 @@ def _one_client(clients: ClientUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/client-secret",
             "Get the secret of a client",
-            lambda r: document(secrets.read(r.acting, r.path["client_id"])),
+            as_caller(secrets.read),
             returns=credential,
             reveals=True,
         ),
         rows.post(
             "/client-secret",
             "Generate a new secret for a client",
-            lambda r: document(secrets.renew(r.acting, r.path["client_id"])),
+            as_caller(secrets.renew),
             returns=credential,
             status=200,
         ),
         rows.get(
             "/client-secret/rotated",
             "Get the rotated secret of a client",
-            lambda r: document(secrets.get_rotated(r.acting, r.path["client_id"])),
+            as_caller(secrets.get_rotated),
             returns=credential,
             reveals=True,
         ),
         rows.delete(
             "/client-secret/rotated",
             "Delete the rotated secret of a client",
-            lambda r: done(secrets.remove_rotated(r.acting, r.path["client_id"])),
+            as_caller(secrets.remove_rotated),
         ),
         rows.get(
             "/service-account-user",
             "Get the service account of a client",
-            lambda r: document(clients.accounts.read(r.realm, r.path["client_id"])),
+            for_realm(clients.accounts.read),
             returns="UserRepresentation",
         ),
         rows.get(
@@ -359,25 +345,21 @@ def _nodes(nodes: ClientNodes) -> tuple[Operation, ...]:
         rows.post(
             "/nodes",
             "Register a node of a client; the gateway sends it no requests",
-            lambda r: done(nodes.add(r.acting, r.path["client_id"], r.body)),
+            as_caller(nodes.add),
             body=Body("object"),
             status=204,
         ),
-        rows.delete(
-            "/nodes/{node}",
-            "Delete a node of a client",
-            lambda r: done(nodes.remove(r.acting, r.path["client_id"], r.path["node"])),
-        ),
+        rows.delete("/nodes/{node}", "Delete a node of a client", as_caller(nodes.remove)),
         rows.get(
             "/test-nodes-available",
             "Test the nodes of a client; the gateway sends no request",
-            lambda r: document(nodes.test(r.acting, r.path["client_id"])),
+            as_caller(nodes.test),
             returns="GlobalRequestResult",
         ),
         rows.post(
             "/push-revocation",
             "Push the `notBefore` of a client to its nodes; the gateway sends no request",
-            lambda r: document(nodes.push_revocation(r.acting, r.path["client_id"])),
+            as_caller(nodes.push_revocation),
             returns="GlobalRequestResult",
             status=200,
         ),

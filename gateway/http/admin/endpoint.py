@@ -9,7 +9,8 @@ Every operation that is not a GET controls each user, client, group and role tha
 unless its row declares why it is harmless; a GET does so where its row declares that the response
 gives control. A placeholder that is not listed here is an error when the routes are
 built, so a new path cannot bypass the rule of `gateway.admin.access.escalation`.
-Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRequired` here.
+Keycloak: 7 (resolution order), 9 (administrative roles); 0.3 (headers). Keycloak does not check
+`sslRequired` here.
 """
 
 import json
@@ -153,7 +154,7 @@ def controlled_path(operation: Operation) -> ControlledPath:
     unknown = set(names) - OBJECTS.keys() - OTHERS
     if unknown:
         text = f"{operation.method} {operation.path}: list {', '.join(sorted(unknown))}"
-        raise ValueError(f"{text} in controlled_paths.OBJECTS or OTHERS")
+        raise ValueError(f"{text} in endpoint.OBJECTS or OTHERS")
     return ControlledPath(tuple(name for name in names if name in OBJECTS))
 
 

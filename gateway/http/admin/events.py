@@ -1,4 +1,7 @@
-"""The rows of events: .../events, .../events/config and .../admin-events. Keycloak: 10.5."""
+"""The rows of events: .../events, .../events/config and .../admin-events.
+
+Keycloak: 10.5 event endpoints.
+"""
 
 from typing import Final
 
@@ -16,8 +19,8 @@ from gateway.domain.events import (
     UserEventQuery,
 )
 from gateway.domain.refusals import InvalidRequest, WireFamily
-from gateway.http.admin.operations import PAGING, REALM, Body, Operation, Query, Resource
-from gateway.http.admin.requests import AdminRequest, document, done, entity_reply
+from gateway.http.admin.operations import PAGING, REALM, Body, Operation, Query, Resource, as_caller
+from gateway.http.admin.requests import AdminRequest, document, entity_reply
 from gateway.http.replies import Reply
 from gateway.representations.events import render_events_config
 
@@ -47,7 +50,7 @@ def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
         rows.put(
             "/events/config",
             "Update the event settings of the realm",
-            lambda r: done(events.configuration.update(r.acting, r.body)),
+            as_caller(events.configuration.update),
             body=Body(config),
             versioned=True,
         ),
@@ -63,9 +66,7 @@ def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
             ),
         ),
         rows.delete(
-            "/events",
-            "Delete the events of users and clients",
-            lambda r: done(logs.clear_user_events(r.acting)),
+            "/events", "Delete the events of users and clients", as_caller(logs.clear_user_events)
         ),
         rows.get(
             "/admin-events",
@@ -84,7 +85,7 @@ def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
         rows.delete(
             "/admin-events",
             "Delete the events of administrators",
-            lambda r: done(logs.clear_admin_events(r.acting)),
+            as_caller(logs.clear_admin_events),
         ),
     )
 

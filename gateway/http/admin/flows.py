@@ -1,9 +1,10 @@
 """The rows of authentication flows, executions, their configurations and required actions.
 
-Keycloak: 7.4
+Keycloak: 7.4 flows
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
+from functools import partial
 from typing import Final
 
 from gateway.admin.access import AdminRole
@@ -16,13 +17,20 @@ from gateway.admin.flows import (
 )
 from gateway.admin.realms import VIEW_REALM
 from gateway.domain.refusals import NotFound
-from gateway.http.admin.operations import MANAGE_REALM, REALM, Body, Operation, Resource
+from gateway.http.admin.operations import (
+    MANAGE_REALM,
+    REALM,
+    Body,
+    Operation,
+    Resource,
+    UseCase,
+    as_caller,
+    for_realm,
+)
 from gateway.http.admin.requests import (
     AdminRequest,
     constant,
-    created,
     created_at_reply,
-    document,
     document_reply,
     done,
     entity,
@@ -61,38 +69,15 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
     flows, executions = use_cases.administration, use_cases.executions
     info = "AuthenticationExecutionInfoRepresentation"
     return (
-        rows.get(
-            "",
-            "List the authentication flows",
-            lambda r: document(flows.every(r.realm)),
-            allowed=_LIST_FLOWS,
-            returns=f"[{schema}]",
-        ),
-        rows.post(
-            "",
-            "Create an authentication flow",
-            lambda r: created(r, flows.create(r.acting, r.body)),
-            body=Body(schema),
-        ),
-        rows.get(
+        *rows.entities(
             "/{id}",
-            "Get an authentication flow",
-            lambda r: entity(flows.one(r.realm, r.path["id"])),
-            returns=schema,
-            versioned=True,
-        ),
-        rows.put(
-            "/{id}",
-            "Rename an authentication flow",
-            lambda r: done(flows.replace(r.acting, r.path["id"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            "/{id}",
-            "Delete an authentication flow",
-            lambda r: done(flows.remove(r.acting, r.path["id"])),
-            versioned=True,
+            schema,
+            lists=("List the authentication flows", flows.list),
+            creates=("Create an authentication flow", flows.create),
+            gets=("Get an authentication flow", flows.get),
+            replaces=("Rename an authentication flow", flows.replace),
+            deletes=("Delete an authentication flow", flows.remove),
+            list_roles=_LIST_FLOWS,
         ),
         rows.post(
             "/{alias}/copy",
@@ -103,13 +88,13 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/{alias}/executions",
             "List the executions of a flow",
-            lambda r: document(flows.executions(r.realm, r.path["alias"])),
+            for_realm(flows.executions),
             returns=f"[{info}]",
         ),
         rows.put(
             "/{alias}/executions",
             "Update an execution of a flow",
-            lambda r: done(executions.replace(r.acting, r.path["alias"], r.body)),
+            as_caller(executions.replace),
             body=Body(info),
         ),
         rows.post(
@@ -138,75 +123,50 @@ async def _created_at(request: AdminRequest, kind: str, new_id: Awaitable[str]) 
 def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("executions"), "AuthenticationExecutionRepresentation"
     return (
-        rows.post(
-            "",
-            "Create an execution",
-            lambda r: created(r, executions.insert(r.acting, r.body)),
-            body=Body(schema),
-        ),
-        rows.get(
+        *rows.entities(
             "/{id}",
-            "Get an execution",
-            lambda r: entity(executions.one(r.realm, r.path["id"])),
-            returns=schema,
-            versioned=True,
+            schema,
+            creates=("Create an execution", executions.create),
+            gets=("Get an execution", executions.get),
+            deletes=("Delete an execution", executions.remove),
         ),
-        rows.delete(
-            "/{id}",
-            "Delete an execution",
-            lambda r: done(executions.remove(r.acting, r.path["id"])),
-            versioned=True,
-        ),
-        rows.post(
-            "/{id}/raise-priority",
-            "Move an execution before the previous one",
-            lambda r: done(executions.move(r.acting, r.path["id"], up=True)),
-            status=204,
-        ),
-        rows.post(
-            "/{id}/lower-priority",
-            "Move an execution behind the next one",
-            lambda r: done(executions.move(r.acting, r.path["id"], up=False)),
-            status=204,
-        ),
+        *_moves(rows, "/{id}", "an execution", executions.move),
     )
 
 
+def _moves(rows: Resource, one: str, what: str, move: UseCase) -> Iterator[Operation]:
+    for path, up, where in (
+        ("raise-priority", True, "before the previous one"),
+        ("lower-priority", False, "behind the next one"),
+    ):
+        call = as_caller(partial(move, up=up))
+        yield rows.post(f"{one}/{path}", f"Move {what} {where}", call, status=204)
+
+
 def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
-    rows, schema = _resource(""), "AuthenticatorConfigRepresentation"
-    of_execution, every, one = "executions/{id}/config", "config", "config/{config}"
-    read = "Get an authenticator configuration"
-
-    def get(request: AdminRequest) -> Awaitable[Reply]:
-        return entity(configs.one(request.realm, request.path["config"]))
-
+    schema, path = "AuthenticatorConfigRepresentation", "executions/{id}/config"
+    create = "Create an authenticator configuration that no execution has"
+    get = "Get an authenticator configuration"
     return (
-        rows.post(
-            of_execution,
+        *_resource("config").entities(
+            "/{config}",
+            schema,
+            creates=(create, configs.create),
+            gets=(get, configs.get),
+            replaces=("Replace an authenticator configuration", configs.replace),
+            deletes=("Delete an authenticator configuration", configs.remove),
+        ),
+        _resource(path).post(
+            "",
             "Create the authenticator configuration of an execution",
-            lambda r: created(r, configs.configure(r.acting, r.path["id"], r.body)),
+            as_caller(configs.configure),
             body=Body(schema),
         ),
-        rows.post(
-            every,
-            "Create an authenticator configuration that no execution has",
-            lambda r: created(r, configs.create(r.acting, r.body)),
-            body=Body(schema),
-        ),
-        rows.get(f"{of_execution}/{{config}}", read, get, returns=schema),
-        rows.get(one, read, get, returns=schema, versioned=True),
-        rows.put(
-            one,
-            "Replace an authenticator configuration",
-            lambda r: done(configs.replace(r.acting, r.path["config"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete an authenticator configuration",
-            lambda r: done(configs.remove(r.acting, r.path["config"])),
-            versioned=True,
+        _resource(path).get(
+            "/{config}",
+            get,
+            lambda r: entity(configs.get(r.acting, r.path["config"])),
+            returns=schema,
         ),
     )
 
@@ -261,37 +221,19 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
         return done(actions.configure(request.acting, request.path["alias"], request.body))
 
     return (
-        rows.get(
-            "",
-            "List the required actions",
-            lambda r: document(actions.every(r.realm)),
-            allowed=_LIST_ACTIONS,
-            returns=f"[{schema}]",
-        ),
-        rows.get(
+        *rows.entities(
             one,
-            "Get a required action",
-            lambda r: entity(actions.one(r.realm, r.path["alias"])),
-            returns=schema,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            "Update a required action",
-            lambda r: done(actions.replace(r.acting, r.path["alias"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete a required action",
-            lambda r: done(actions.remove(r.acting, r.path["alias"])),
-            versioned=True,
+            schema,
+            lists=("List the required actions", actions.list),
+            gets=("Get a required action", actions.get),
+            replaces=("Update a required action", actions.replace),
+            deletes=("Delete a required action", actions.remove),
+            list_roles=_LIST_ACTIONS,
         ),
         rows.get(
             f"{one}/config",
             "Get the configuration of a required action",
-            lambda r: document(actions.config(r.realm, r.path["alias"])),
+            for_realm(actions.config),
             returns=config,
         ),
         rows.put(
@@ -307,18 +249,7 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
             lambda r: constant(actions.described(r.path["alias"])),
             returns="object",
         ),
-        rows.post(
-            f"{one}/raise-priority",
-            "Move a required action before the previous one",
-            lambda r: done(actions.move(r.acting, r.path["alias"], up=True)),
-            status=204,
-        ),
-        rows.post(
-            f"{one}/lower-priority",
-            "Move a required action behind the next one",
-            lambda r: done(actions.move(r.acting, r.path["alias"], up=False)),
-            status=204,
-        ),
+        *_moves(rows, one, "a required action", actions.move),
     )
 
 
@@ -328,13 +259,13 @@ def _registration(actions: RequiredActionAdministration) -> tuple[Operation, ...
         rows.get(
             "unregistered-required-actions",
             "List the required actions that the realm does not have",
-            lambda r: document(actions.unregistered(r.realm)),
+            for_realm(actions.unregistered),
             returns="[object]",
         ),
         rows.post(
             "register-required-action",
             "Register a required action that the realm does not have",
-            lambda r: done(actions.register(r.acting, r.body)),
+            as_caller(actions.register),
             body=Body(),
             status=204,
         ),

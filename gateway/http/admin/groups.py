@@ -1,4 +1,7 @@
-"""The rows of groups: .../groups, .../group-by-path and .../default-groups. Keycloak: 7.1, 7.3."""
+"""The rows of groups: .../groups, .../group-by-path and .../default-groups.
+
+Keycloak: 7.1 realms, 7.3 clients.
+"""
 
 from http import HTTPStatus
 from typing import Final
@@ -19,6 +22,7 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
+    for_realm,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
@@ -27,7 +31,6 @@ from gateway.http.admin.requests import (
     document,
     document_reply,
     done,
-    entity,
 )
 from gateway.http.replies import Reply
 
@@ -85,25 +88,12 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/groups/{{group_id}}", "Groups", VIEW_GROUPS, MANAGE_USERS)
     listing, administration = groups.listing, groups.administration
     return (
-        rows.get(
+        *rows.entities(
             "",
-            "Get a group",
-            lambda r: entity(listing.one(r.realm, r.rights, r.path["group_id"])),
-            returns=_ONE,
-            versioned=True,
-        ),
-        rows.put(
-            "",
-            "Update a group",
-            lambda r: done(administration.update(r.acting, r.path["group_id"], r.body)),
-            body=Body(_ONE),
-            versioned=True,
-        ),
-        rows.delete(
-            "",
-            "Delete a group and its subgroups",
-            lambda r: done(administration.remove(r.acting, r.path["group_id"])),
-            versioned=True,
+            _ONE,
+            gets=("Get a group", listing.get),
+            replaces=("Update a group", administration.update),
+            deletes=("Delete a group and its subgroups", administration.remove),
         ),
         rows.get(
             "/children",
@@ -141,10 +131,7 @@ def _default_groups(groups: GroupUseCases) -> tuple[Operation, ...]:
     defaults = groups.default_groups
     return (
         rows.get(
-            "",
-            "List the default groups of the realm",
-            lambda r: document(defaults.list(r.realm)),
-            returns=_MANY,
+            "", "List the default groups of the realm", for_realm(defaults.list), returns=_MANY
         ),
         rows.put(
             "/{group_id}",

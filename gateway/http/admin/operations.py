@@ -5,13 +5,15 @@ permissions read it: so a row holds all that is known without asking the databas
 
 A body is read strictly and within the limit of its operation. JSON is judged as everywhere: bounded
 depth and numbers, no name twice, text that stores can hold.
-Keycloak: 7, 9, 0.2 (answers to malformed JSON); Spec: RFC 8259
+Keycloak: 7 (admin API), 9 (administrative roles), 0.2 (answers to malformed JSON); Spec: RFC 8259
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, TypedDict, Unpack
 
@@ -21,7 +23,7 @@ from gateway.admin.access import AdminRole, proven_by_operation
 from gateway.domain.errors import InvalidInput
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT
 from gateway.domain.refusals import InvalidRequest, MalformedBody
-from gateway.http.admin.requests import AdminRequest
+from gateway.http.admin.requests import AdminRequest, created, document, done, entity
 from gateway.http.edge import EdgeHeaders
 from gateway.http.forms import FormRefused, parse_multipart, read_body
 from gateway.http.replies import Reply
@@ -140,11 +142,63 @@ class Operation:
     def proven(self) -> str | None:
         """What the operation changes that proves accounts: it needs the rights of all of them.
 
-        Raises ValueError for an operation that is not in `account_proof.OPERATIONS`.
+        Raises ValueError for an operation that is not in account_proof.toml.
         """
         if self.method == "GET" or self.state is State.NOT_SUPPORTED:
             return None
         return proven_by_operation(self.method, self.path)
+
+
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)")
+Address = Callable[[AdminRequest], object]
+UseCase = Callable[..., Awaitable[Any]]
+Offer = tuple[str, UseCase]
+"""The summary of a row, and what it calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseCaseHandler:
+    """Calls a use case with the caller or the realm, the rest of the URL in order, and the body.
+
+    Its row decides how the result is answered: as JSON, with an ETag where the row is versioned;
+    as the location of what was created; or as 204.
+    """
+
+    use_case: UseCase
+    of_realm: bool
+    address: Address | None = None
+    """Returns the object that the URL names, where it is not the text of each placeholder."""
+    names: tuple[str, ...] = ()
+    """The placeholders of the URL below the realm."""
+    takes_body: bool = False
+    reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None
+    """Of the result; None: the location of what was created, whose name it is."""
+
+    def __call__(self, request: AdminRequest) -> Awaitable[Reply]:
+        address, path = self.address, request.path
+        given = map(path.__getitem__, self.names) if address is None else (address(request),)
+        body = (request.body,) if self.takes_body else ()
+        subject = request.realm if self.of_realm else request.acting
+        result = self.use_case(subject, *given, *body)
+        return created(request, result) if self.reply is None else self.reply(result)
+
+    def for_row(self, row: Operation) -> "UseCaseHandler":
+        """Return the handler of the row."""
+        names = tuple(name for name in _PLACEHOLDER.findall(row.path) if name != "realm")
+        shown = entity if row.versioned and row.method == "GET" else document
+        changed = None if row.success == HTTPStatus.CREATED else done
+        reply = shown if row.returns else changed
+        return replace(self, names=names, takes_body=row.body is not None, reply=reply)
+
+
+def as_caller(use_case: UseCase, address: Address | None = None) -> UseCaseHandler:
+    """Return the handler of a use case whose first parameter is the caller."""
+    return UseCaseHandler(use_case, of_realm=False, address=address)
+
+
+def for_realm(use_case: UseCase) -> UseCaseHandler:
+    """Return the handler of a use case whose first parameter is the realm."""
+    return UseCaseHandler(use_case, of_realm=True)
 
 
 class Options(TypedDict, total=False):
@@ -197,13 +251,46 @@ class Resource:
     ) -> Operation:
         return self._row("DELETE", path, summary, handler, options)
 
+    def entities(
+        self,
+        one: str,
+        schema: str,
+        *,
+        lists: Offer | None = None,
+        creates: Offer | None = None,
+        gets: Offer | None = None,
+        replaces: Offer | None = None,
+        deletes: Offer | None = None,
+        list_roles: Allowed | None = None,
+        address: Address | None = None,
+    ) -> Iterator[Operation]:
+        """Yield the rows that most kinds have, each by its summary and its use case.
+
+        Those of the URL `one`, which `address` reads, have entity tags.
+        """
+        body, of_one = Body(schema), partial(as_caller, address=address)
+        if lists:
+            allowed, summary, call = list_roles or self.view, lists[0], as_caller(lists[1])
+            yield self.get("", summary, call, allowed=allowed, returns=f"[{schema}]")
+        if creates:
+            yield self.post("", creates[0], as_caller(creates[1]), body=body)
+        if gets:
+            yield self.get(one, gets[0], of_one(gets[1]), returns=schema, versioned=True)
+        if replaces:
+            yield self.put(one, replaces[0], of_one(replaces[1]), body=body, versioned=True)
+        if deletes:
+            yield self.delete(one, deletes[0], of_one(deletes[1]), versioned=True)
+
     def _row(
         self, method: str, path: str, summary: str, handler: AdminHandler, options: Options
     ) -> Operation:
         allowed = self.view if method == "GET" else self.manage
         url = f"{self.path}{path}"
         row = Operation(method, url, summary, handler, self.tag, allowed, state=self.state)
-        return replace(row, **options)
+        row = replace(row, **options)
+        if isinstance(handler, UseCaseHandler):
+            return replace(row, handler=handler.for_row(row))
+        return row
 
 
 _JSON: Final = b"application/json"

@@ -1,6 +1,6 @@
 """The rows of realms: realms themselves, their files, sessions, caches and texts, and fixed lists.
 
-Keycloak: 7.1
+Keycloak: 7.1 realms
 """
 
 from collections.abc import Awaitable
@@ -26,6 +26,8 @@ from gateway.http.admin.operations import (
     Query,
     Resource,
     State,
+    as_caller,
+    for_realm,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
@@ -70,7 +72,7 @@ def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
         rows.get(
             "/client-session-stats",
             "Count the sessions of each client",
-            lambda r: document(sessions.statistics(r.realm)),
+            for_realm(sessions.statistics),
             returns="[ClientSessionStats]",
         ),
     )
@@ -134,20 +136,17 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.put(
             one,
             "Update the settings or the name of a realm",
-            lambda r: done(changes.update(r.acting, r.body)),
+            as_caller(changes.update),
             body=Body(_REALM),
             versioned=True,
         ),
         rows.delete(
-            one,
-            "Delete a realm and all objects in it",
-            lambda r: done(changes.remove(r.acting)),
-            versioned=True,
+            one, "Delete a realm and all objects in it", as_caller(changes.remove), versioned=True
         ),
         rows.post(
             f"{one}/testSMTPConnection",
             "Test a mail server: send a mail to the address of the caller",
-            lambda r: done(realms.mail_server_test.run(r.acting, r.body)),
+            as_caller(realms.mail_server_test.run),
             body=Body("object"),
             status=204,
             refuses=(500,),
@@ -169,7 +168,7 @@ def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
         rows.post(
             "/partialImport",
             "Import users, groups, clients and roles into a realm, all or none",
-            lambda r: document(files.partial_import.run(r.acting, r.body)),
+            as_caller(files.partial_import.run),
             body=Body("PartialImportRepresentation", largest=_LARGEST_REALM),
             returns="PartialImportResults",
             status=200,
@@ -213,10 +212,7 @@ def _texts(texts: Localizations) -> tuple[Operation, ...]:
     one, text = "/{locale}", "/{locale}/{key}"
     return (
         rows.get(
-            "",
-            "List the locales that have texts",
-            lambda r: document(texts.locales(r.realm)),
-            returns="[string]",
+            "", "List the locales that have texts", for_realm(texts.locales), returns="[string]"
         ),
         rows.get(
             one,
@@ -226,29 +222,12 @@ def _texts(texts: Localizations) -> tuple[Operation, ...]:
             query=(Query("useRealmDefaultLocaleFallback", "boolean"),),
         ),
         rows.post(
-            one,
-            "Add or update texts of a locale",
-            lambda r: done(texts.add(r.acting, r.path["locale"], r.body)),
-            body=Body(),
-            status=204,
+            one, "Add or update texts of a locale", as_caller(texts.add), body=Body(), status=204
         ),
-        rows.delete(
-            one,
-            "Delete all texts of a locale",
-            lambda r: done(texts.remove(r.acting, r.path["locale"])),
-        ),
+        rows.delete(one, "Delete all texts of a locale", as_caller(texts.remove)),
         rows.get(text, "Get a text", lambda r: _get_text(texts, r), returns=PLAIN_TEXT),
-        rows.put(
-            text,
-            "Add or update a text",
-            lambda r: done(texts.put(r.acting, r.path["locale"], r.path["key"], r.body)),
-            body=Body(media=Media.TEXT),
-        ),
-        rows.delete(
-            text,
-            "Delete a text",
-            lambda r: done(texts.remove_text(r.acting, r.path["locale"], r.path["key"])),
-        ),
+        rows.put(text, "Add or update a text", as_caller(texts.put), body=Body(media=Media.TEXT)),
+        rows.delete(text, "Delete a text", as_caller(texts.remove_text)),
     )
 
 
@@ -268,7 +247,7 @@ def _registrators(actions: RequiredActionAdministration) -> tuple[Operation, ...
         rows.get(
             "/credential-registrators",
             "List the required actions that register a credential",
-            lambda r: document(actions.registrators(r.realm)),
+            for_realm(actions.registrators),
             returns="[string]",
         ),
     )

@@ -1,4 +1,7 @@
-"""Registration access tokens, initial access tokens, registration policies. Keycloak: 7.3."""
+"""Registration access tokens, initial access tokens, registration policies.
+
+Keycloak: 7.3 clients.
+"""
 
 from http import HTTPStatus
 
@@ -6,8 +9,16 @@ from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.registration import InitialAccesses, RegistrationUseCases
 from gateway.domain.refusals import InvalidRequest, WireFamily
-from gateway.http.admin.operations import REALM, Body, Media, Operation, Resource
-from gateway.http.admin.requests import AdminRequest, document, document_reply, done
+from gateway.http.admin.operations import (
+    REALM,
+    Body,
+    Media,
+    Operation,
+    Resource,
+    as_caller,
+    for_realm,
+)
+from gateway.http.admin.requests import AdminRequest, document_reply
 from gateway.http.replies import NO_STORE, Reply, json_reply
 from gateway.representations.client_registration import convert_description
 
@@ -21,7 +32,7 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
         rows.post(
             "/clients/{client_id}/registration-access-token",
             "Replace the registration access token of a client",
-            lambda r: document(tokens.renew(r.acting, r.path["client_id"])),
+            as_caller(tokens.renew),
             returns="ClientRepresentation",
             status=200,
         ),
@@ -36,15 +47,12 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
         rows.get(
             "/client-registration-policy/providers",
             "List the providers of client registration policies and their settings",
-            lambda r: document(registration.policy_providers.list(r.realm)),
+            for_realm(registration.policy_providers.list),
             returns="[ComponentTypeRepresentation]",
             allowed=VIEW_REALM,
         ),
         rows.get(
-            path,
-            "List the initial access tokens",
-            lambda r: document(accesses.list(r.realm)),
-            returns=f"[{schema}]",
+            path, "List the initial access tokens", for_realm(accesses.list), returns=f"[{schema}]"
         ),
         rows.post(
             path,
@@ -54,9 +62,7 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
             returns=schema,
         ),
         rows.delete(
-            f"{path}/{{access_id}}",
-            "Delete an initial access token",
-            lambda r: done(accesses.remove(r.acting, r.path["access_id"])),
+            f"{path}/{{access_id}}", "Delete an initial access token", as_caller(accesses.remove)
         ),
     )
 

@@ -1,4 +1,7 @@
-"""One request of the admin API, authenticated and parsed, and the replies to it. Keycloak: 7."""
+"""One request of the admin API, authenticated and parsed, and the replies to it.
+
+Keycloak: 7 (admin API).
+"""
 
 import re
 from collections.abc import Awaitable, Mapping

@@ -17,7 +17,7 @@ def resource_operations(resources: ResourceAdministration[ValueT]) -> Iterator[O
     kind, texts = resources.kind, resources.kind.summaries
     path = f"{REALM}/{kind.path.format(owner=f'{{{_OWNER}}}')}"
     rows = Resource(path, kind.tag, kind.view, kind.manage)
-    placeholder = kind.placeholder or kind.key
+    placeholder = kind.placeholder
     one, schema, versioned = f"/{{{placeholder}}}", kind.representation, kind.versioned
     body = Body(schema, largest=kind.largest, fields=kind.fields if kind.describes_fields else None)
     query = PAGING if kind.page_size is not None else ()

@@ -1,11 +1,13 @@
 """The rows of roles: .../roles, .../clients/{id}/roles, .../roles-by-id, .../role-mappings.
 
-Keycloak: 7.2, 7.3
+Keycloak: 7.2 users, 7.3 clients
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from gateway.admin.access import AdminRole, ListingPage
+from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ScopeMappingAdministration
 from gateway.admin.groups import QUERY_GROUPS
 from gateway.admin.roles import (
     MANAGE_CLIENT_ROLES,
@@ -25,17 +27,26 @@ from gateway.http.admin.operations import (
     PAGING,
     REALM,
     SEARCH,
+    AdminHandler,
     Body,
     Media,
     Operation,
     Resource,
+    as_caller,
 )
-from gateway.http.admin.requests import AdminRequest, created, document, done, entity
+from gateway.http.admin.requests import AdminRequest, created, document, done
 from gateway.http.replies import Reply
 
 _ONE: Final = "RoleRepresentation"
 _MANY: Final = "[RoleRepresentation]"
 _ROLES: Final = Body(_ONE, Media.LIST)
+_HOLDERS: Final = {
+    "user_id": HolderKind.USER,
+    "group_id": HolderKind.GROUP,
+    "scope_id": HolderKind.CLIENT_SCOPE,
+    "client_id": HolderKind.CLIENT,
+}
+"""The first of these placeholders names the holder: another client may own the roles."""
 _SOME_OR_ALL: Final = Body(_ONE, Media.LIST, required=False)
 
 
@@ -107,25 +118,13 @@ def _container(
 def _role(roles: RoleUseCases, rows: Resource, one: str) -> tuple[Operation, ...]:
     administration, parts = roles.administration, f"{one}/composites"
     return (
-        rows.get(
+        *rows.entities(
             one,
-            "Get a role",
-            lambda r: entity(administration.one(r.acting, _address(r))),
-            returns=_ONE,
-            versioned=True,
-        ),
-        rows.put(
-            one,
-            "Update a role",
-            lambda r: done(administration.update(r.acting, _address(r), r.body)),
-            body=Body(_ONE),
-            versioned=True,
-        ),
-        rows.delete(
-            one,
-            "Delete a role",
-            lambda r: done(administration.remove(r.acting, _address(r))),
-            versioned=True,
+            _ONE,
+            gets=("Get a role", administration.get),
+            replaces=("Update a role", administration.replace),
+            deletes=("Delete a role", administration.remove),
+            address=_address,
         ),
         rows.get(
             parts,
@@ -200,6 +199,22 @@ def _address(request: AdminRequest) -> RoleAddress:
     return RoleAddress(name=path["role_name"], client=path.get("client_id"))
 
 
+_ASSIGNMENT: Final = (
+    "List the {roles} assigned to {whom}",
+    "List the {roles} that the caller can assign to {whom}",
+    "List the effective {roles} of {whom}, those of groups and composite roles included",
+    "Assign {roles} to {whom}",
+    "Remove {roles} from {whom}; without a body, all of them",
+)
+_SCOPE: Final = (
+    "List the {roles} in the scope of {whom}",
+    "List the {roles} that can be added to the scope of {whom}",
+    "List the effective {roles} in the scope of {whom}",
+    "Add {roles} to the scope of {whom}",
+    "Remove {roles} from the scope of {whom}; without a body, all of them",
+)
+
+
 def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ...]:
     path = f"{REALM}/{holder}/role-mappings"
     rows = Resource(path, f"Roles of {whom}", VIEW_USERS, MANAGE_USERS)
@@ -207,68 +222,69 @@ def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ..
         rows.get(
             "",
             f"List the roles assigned to {whom} that the caller may view",
-            lambda r: document(mapping.everything(r.acting, _holder_of(r))),
+            as_caller(mapping.everything, _holder_of),
             returns="MappingsRepresentation",
         ),
-        *_mappings(mapping, rows, "/realm", "realm roles", whom, ()),
-        *_mappings(mapping, rows, "/clients/{client_id}", "client roles", whom, VIEW_CLIENT_ROLES),
+        *_mappings(mapping, rows, _ASSIGNMENT, whom, "client_id", also=VIEW_CLIENT_ROLES),
     )
 
 
-def _mappings(  # noqa: PLR0917
-    mapping: RoleMapping,
-    rows: Resource,
-    path: str,
-    kind: str,
-    whom: str,
-    also: tuple[AdminRole, ...],
+def scope_mapping_operations(
+    mapping: ScopeMappingAdministration, holder: str, whom: str
 ) -> tuple[Operation, ...]:
+    """Return every row about the roles in the scope of a client, or of a client scope."""
+    path = f"{REALM}/{holder}/scope-mappings"
+    rows = Resource(path, "Scope Mappings", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
-            path,
-            f"List the {kind} assigned to {whom}",
-            lambda r: document(mapping.share(r.acting, _mapped(r), Share.DIRECT)),
-            also=also,
-            returns=_MANY,
+            "",
+            f"List the roles in the scope of {whom}",
+            as_caller(mapping.everything, _holder_of),
+            returns="MappingsRepresentation",
         ),
-        rows.get(
-            f"{path}/available",
-            f"List the {kind} that the caller can assign to {whom}",
-            lambda r: document(mapping.share(r.acting, _mapped(r), Share.MISSING)),
-            returns=_MANY,
-        ),
-        rows.get(
+        *_mappings(mapping, rows, _SCOPE, whom, "container"),
+    )
+
+
+def _mappings(
+    mapping: RoleMapping | ScopeMappingAdministration,
+    rows: Resource,
+    summaries: tuple[str, ...],
+    whom: str,
+    client: str,
+    *,
+    also: tuple[AdminRole, ...] = (),
+) -> Iterator[Operation]:
+    """Yield the rows of the roles that a holder has, of the realm and of a client.
+
+    `client` is the placeholder of the client, whose roles require a role of `also`.
+    """
+
+    def mapped(request: AdminRequest) -> MappedRoles:
+        return MappedRoles(_holder_of(request), request.path.get(client))
+
+    def share(kind: Share) -> AdminHandler:
+        return lambda r: document(mapping.share(r.acting, mapped(r), kind))
+
+    containers = (("/realm", "realm roles", ()), (f"/clients/{{{client}}}", "client roles", also))
+    for path, roles, required in containers:
+        texts = [text.format(roles=roles, whom=whom) for text in summaries]
+        yield rows.get(path, texts[0], share(Share.DIRECT), also=required, returns=_MANY)
+        yield rows.get(f"{path}/available", texts[1], share(Share.MISSING), returns=_MANY)
+        yield rows.get(
             f"{path}/composite",
-            f"List the effective {kind} of {whom}, those of groups and composite roles included",
+            texts[2],
             lambda r: document(
-                mapping.share(r.acting, _mapped(r), Share.EFFECTIVE, brief=_is_brief(r))
+                mapping.share(r.acting, mapped(r), Share.EFFECTIVE, brief=_is_brief(r))
             ),
-            also=also,
+            also=required,
             returns=_MANY,
             query=(BRIEF,),
-        ),
-        rows.post(
-            path,
-            f"Assign {kind} to {whom}",
-            lambda r: done(mapping.give(r.acting, _mapped(r), r.body)),
-            body=_ROLES,
-            status=204,
-        ),
-        rows.delete(
-            path,
-            f"Remove {kind} from {whom}; without a body, all of them",
-            lambda r: done(mapping.take(r.acting, _mapped(r), r.body)),
-            body=_SOME_OR_ALL,
-        ),
-    )
+        )
+        yield rows.post(path, texts[3], as_caller(mapping.give, mapped), body=_ROLES, status=204)
+        yield rows.delete(path, texts[4], as_caller(mapping.take, mapped), body=_SOME_OR_ALL)
 
 
 def _holder_of(request: AdminRequest) -> RoleHolder:
-    user_id = request.path.get("user_id")
-    if user_id is not None:
-        return RoleHolder(HolderKind.USER, user_id)
-    return RoleHolder(HolderKind.GROUP, request.path["group_id"])
-
-
-def _mapped(request: AdminRequest) -> MappedRoles:
-    return MappedRoles(_holder_of(request), request.path.get("client_id"))
+    path = request.path
+    return next(RoleHolder(kind, path[name]) for name, kind in _HOLDERS.items() if name in path)

@@ -4,7 +4,7 @@ A name in a URL may contain an escaped slash: `/roles/a%2Fb` is the role `a/b`. 
 separated first and unescaped after that. A slash at the end and the prefix /auth make no
 difference. Of two URLs that match, the one with the word comes before the one with the placeholder.
 
-Keycloak: 7
+Keycloak: 7 (admin API)
 Spec: RFC 3986 §2.2, §3.3
 """
 

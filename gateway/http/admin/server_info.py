@@ -1,7 +1,7 @@
 """The rows of the server: /admin/serverinfo, from its registries, and whoami.
 
 Only what exists here is listed. `helpText` says which key providers and policies have no effect,
-and `operationalInfo` in `providers` which authenticators. Keycloak: 7.5
+and `operationalInfo` in `providers` which authenticators. Keycloak: 7.5 server
 """
 
 import os
@@ -28,7 +28,11 @@ from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.mapper import ClaimMapper
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
-from gateway.representations.client_scopes import render_built_in, render_mapper_type
+from gateway.representations.client_scopes import (
+    MAPPER_DESCRIPTIONS,
+    render_built_in,
+    render_mapper_type,
+)
 from gateway.representations.clients import INSTALLATIONS
 from gateway.representations.components import ProviderDescription
 from gateway.representations.flows import UNAVAILABLE, AuthenticatorRole, of_role
@@ -75,8 +79,10 @@ def _authenticators(role: AuthenticatorRole) -> list[ProviderDescription]:
 
 
 def _mappers() -> list[ProviderDescription]:
-    described = ((name, mapper.description) for name, mapper in CLAIM_MAPPERS.items())
-    return [ProviderDescription(name, known.help, known.properties) for name, known in described]
+    return [
+        ProviderDescription(name, known.help, known.properties)
+        for name, known in MAPPER_DESCRIPTIONS.items()
+    ]
 
 
 def _judging(names: Iterable[str]) -> list[ProviderDescription]:
@@ -192,11 +198,7 @@ def _limitations() -> dict[str, str]:
 
 def _mapper_types() -> list[dict[str, Any]]:
     return [
-        render_mapper_type(
-            name,
-            mapper.description,
-            mapper.purposes if isinstance(mapper, ClaimMapper) else (),
-        )
+        render_mapper_type(name, mapper.purposes if isinstance(mapper, ClaimMapper) else ())
         for name, mapper in sorted(CLAIM_MAPPERS.items())
     ]
 

@@ -1,6 +1,7 @@
 """The rows of users: accounts, profile, credentials, mails, groups, sessions, lockouts.
 
-The list of all current lockouts is our addition. Keycloak: 4.3, 7.2, UPConfig
+The list of all current lockouts is our addition. Keycloak: 4.3 attack detection, 7.2 users,
+UPConfig
 """
 
 from http import HTTPStatus
@@ -36,15 +37,15 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
+    as_caller,
+    for_realm,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
     counted,
-    created,
     document,
     document_reply,
     done,
-    entity,
     entity_reply,
 )
 from gateway.http.replies import JSON_UTF8, Reply, large_json_reply
@@ -194,6 +195,7 @@ def user_operations(
 def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
     rows = Resource(_USERS, "Users", QUERY_USERS, MANAGE_USERS)
     listing, schema = users.listing, "UserRepresentation"
+    update = "Update a user; fields that are not sent keep their values"
     return (
         rows.get(
             "",
@@ -220,28 +222,16 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/{user_id}/unmanagedAttributes",
             "Get the attributes of a user that the user profile does not define",
-            lambda r: document(listing.unmanaged(r.realm, r.path["user_id"])),
+            for_realm(listing.unmanaged),
             allowed=VIEW_USERS,
             returns="UnmanagedAttributes",
         ),
-        rows.post(
-            "",
-            "Create a user",
-            lambda r: created(r, users.creation.create(r.acting, r.body)),
-            body=Body(schema),
-        ),
-        rows.put(
+        *rows.entities(
             "/{user_id}",
-            "Update a user; fields that are not sent keep their values",
-            lambda r: done(users.changes.update(r.acting, r.path["user_id"], r.body)),
-            body=Body(schema),
-            versioned=True,
-        ),
-        rows.delete(
-            "/{user_id}",
-            "Delete a user",
-            lambda r: done(users.changes.remove(r.acting, r.path["user_id"])),
-            versioned=True,
+            schema,
+            creates=("Create a user", users.creation.create),
+            replaces=(update, users.changes.update),
+            deletes=("Delete a user", users.changes.remove),
         ),
     )
 
@@ -253,7 +243,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
         rows.get(
             "",
             "Get the user profile: the attributes of users",
-            lambda r: entity(profiles.read(r.realm)),
+            for_realm(profiles.read),
             returns="UPConfig",
             versioned=True,
         ),
@@ -269,7 +259,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
         rows.get(
             "/metadata",
             "Get the metadata of the user profile, for forms",
-            lambda r: document(profiles.metadata(r.realm)),
+            for_realm(profiles.metadata),
             returns="UserProfileMetadata",
         ),
     )
@@ -287,7 +277,7 @@ def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
         rows.get(
             "/credentials",
             "List the credentials of a user, without their secrets",
-            lambda r: document(credentials.list(r.realm, r.path["user_id"])),
+            for_realm(credentials.list),
             returns="[CredentialRepresentation]",
         ),
         rows.get(
@@ -314,17 +304,11 @@ def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
         rows.put(
             "/credentials/{credential_id}/userLabel",
             "Set the label of a credential",
-            lambda r: done(
-                credentials.label(r.acting, r.path["user_id"], r.path["credential_id"], r.body)
-            ),
+            as_caller(credentials.label),
             body=Body(media=Media.TEXT),
         ),
         rows.delete(
-            "/credentials/{credential_id}",
-            "Delete a credential",
-            lambda r: done(
-                credentials.remove(r.acting, r.path["user_id"], r.path["credential_id"])
-            ),
+            "/credentials/{credential_id}", "Delete a credential", as_caller(credentials.remove)
         ),
         rows.post(
             "/credentials/{credential_id}/moveToFirst",
@@ -401,16 +385,8 @@ def _groups(groups: UserGroups) -> tuple[Operation, ...]:
             returns="Count",
             query=SEARCH[:1],
         ),
-        rows.put(
-            "/{group_id}",
-            "Add a user to a group",
-            lambda r: done(groups.join(r.acting, r.path["user_id"], r.path["group_id"])),
-        ),
-        rows.delete(
-            "/{group_id}",
-            "Remove a user from a group",
-            lambda r: done(groups.leave(r.acting, r.path["user_id"], r.path["group_id"])),
-        ),
+        rows.put("/{group_id}", "Add a user to a group", as_caller(groups.join)),
+        rows.delete("/{group_id}", "Remove a user from a group", as_caller(groups.leave)),
     )
 
 
@@ -420,30 +396,30 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
         rows.get(
             "/sessions",
             "List the online sessions of a user",
-            lambda r: document(sessions.online(r.realm, r.path["user_id"])),
+            for_realm(sessions.online),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
             "/offline-sessions/{client}",
             "List the offline sessions of a user with a client",
-            lambda r: document(sessions.offline(r.realm, r.path["user_id"], r.path["client"])),
+            for_realm(sessions.offline),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
             "/consents",
             "List the clients with offline tokens of a user",
-            lambda r: document(sessions.consents(r.realm, r.path["user_id"])),
+            for_realm(sessions.consents),
             returns="[object]",
         ),
         rows.delete(
             "/consents/{client}",
             "Revoke the offline tokens of a user for a client",
-            lambda r: done(sessions.revoke_consent(r.acting, r.path["user_id"], r.path["client"])),
+            as_caller(sessions.revoke_consent),
         ),
         rows.post(
             "/logout",
             "End the sessions of a user and reject its earlier tokens",
-            lambda r: done(sessions.log_out(r.acting, r.path["user_id"])),
+            as_caller(sessions.log_out),
             status=204,
             harmless="ending sessions gives no access: the user signs in again",
         ),

@@ -156,11 +156,7 @@ class SignOutHandler:
     """Signs browsers out. The parameter `rd` is a URL of the site to go to afterwards."""
 
     def __init__(
-        self,
-        sign_out: SiteSignOut,
-        codes: SignOutCodes,
-        clients: SiteClients,
-        pages: PageReplies,
+        self, sign_out: SiteSignOut, codes: SignOutCodes, clients: SiteClients, pages: PageReplies
     ) -> None:
         self._sign_out = sign_out
         self._codes = codes

@@ -1,4 +1,4 @@
-"""What each page of a required action shows, as in `views.py`. Keycloak: 16.1."""
+"""What each page of a required action shows, as in `views.py`. Keycloak: 16.1 required actions."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -142,11 +142,7 @@ SITE_PAGES: Final[Mapping[type, PageKind]] = {
 
 def date_time(locale: str, moment: datetime) -> str:
     """Return the date and the time to the minute, such as `Nov 23, 2026, 6:51 AM UTC`."""
-    from babel.dates import (  # noqa: PLC0415 - see above
-        format_skeleton,
-        format_time,
-        get_datetime_format,
-    )
+    from babel.dates import format_skeleton, format_time, get_datetime_format  # noqa: PLC0415 - see above
 
     known, at = _known_locale(locale), moment.astimezone(UTC)
     date = format_skeleton("yMMMd", at, locale=known)
@@ -379,7 +375,6 @@ class PageRenderer:
         return Reply(status, headers, body)
 
     def texts(self, frame: PageFrame) -> Texts:
-        """Return the texts of a page."""
         catalogs = self._design(frame).catalogs
         return texts_for(frame.locale, frame.texts, catalogs, self._designs.built_in.catalogs)
 
@@ -387,12 +382,7 @@ class PageRenderer:
         return self._designs.themes.get(frame.theme, self._designs.built_in)
 
     def _page(
-        self,
-        view: View,
-        frame: PageFrame,
-        texts: Texts,
-        look: Appearance,
-        design: Design,
+        self, view: View, frame: PageFrame, texts: Texts, look: Appearance, design: Design
     ) -> ShownPage:
         kind, realm = PAGES[type(view)], frame.realm
         name = realm.display_name or realm.name

@@ -1,6 +1,6 @@
 """The page for each form that a sign-in asks for: one line of `_VIEWS` each.
 
-Keycloak: 16.1
+Keycloak: 16.1 required actions
 """
 
 from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 A link with the code shows it, and the user sends it on: a device is never connected by a link
 alone. What the form begins is a sign-in, which ends with the user's consent; that carries the code
 of its page, so no other site can answer for the user.
-Spec: RFC 8628 §3.3, §3.3.1, §5.4; Keycloak: 12.9
+Spec: RFC 8628 §3.3, §3.3.1, §5.4; Keycloak: 12.9 device authorization
 """
 
 from http import HTTPStatus

@@ -7,7 +7,7 @@ leads back to the client, or begins the sign-in again.
 GET of a link shows what will happen, with one button; POST does it. The form has the key in its
 body, and no page of a link names its URL to another site (`Referrer-Policy`).
 Spec: RFC 6749 §4.1.1, Initiating User Registration via OpenID Connect 1.0;
-Keycloak: 12.10, 12.11, 12.12
+Keycloak: 12.10 authorization, 12.11 cookies, 12.12 login pages
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,6 +1,6 @@
 """The response for each outcome of a request for a sign-in, and the URLs of its forms and links.
 
-Keycloak: 12.12
+Keycloak: 12.12 login pages
 """
 
 import base64
@@ -115,7 +115,10 @@ _CLIENT_DATA: Final = {
 
 
 def write_client_data(stored: Mapping[str, str]) -> str:
-    """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: 12.12."""
+    """Return where an answer goes to, for a form whose sign-in has ended.
+
+    Keycloak: 12.12 login pages.
+    """
     known = {short: stored[name] for short, name in _CLIENT_DATA.items() if name in stored}
     return base64url.encode(orjson.dumps(known))
 
@@ -137,7 +140,7 @@ def read_client_data(text: str | None) -> dict[str, str]:
 
 
 def device_status_url(request: BrowserRequest, result: DeviceResult) -> str:
-    """Return the URL of the page for a result. Keycloak: 12.9."""
+    """Return the URL of the page for a result. Keycloak: 12.9 device authorization."""
     query = f"?{urlencode({'error': result.value})}" if result.value else ""
     return f"{verification_uri(request.protocol.issuer)}/status{query}"
 

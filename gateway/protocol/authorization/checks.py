@@ -1,7 +1,7 @@
 """The checks of an authorization request, with their order at the end.
 
 Before the redirect URI was verified a refusal is a page, afterwards it goes to the client; a check
-may ask for a page there too. Keycloak: 12.10; attacks: C3
+may ask for a page there too. Keycloak: 12.10 authorization; attacks: C3
 """
 
 import json
@@ -34,6 +34,7 @@ from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.policy_checks import (
     check_authorization_request,
     check_authorization_start,
+    current_demands,
     realm_policies,
 )
 from gateway.protocol.response_modes import JWT, ResponseMode
@@ -43,7 +44,7 @@ from gateway.protocol.scopes import OPENID, grant_scopes
 def check_repeated_parameters(draft: AuthorizationDraft) -> None:
     """Raise OAuthError where a parameter comes twice.
 
-    Spec: RFC 6749 §3.1; Keycloak: 12.10; attacks C19.
+    Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization; attacks C19.
     """
     if draft.request.parameters.repeated:
         failure = EventFailure(EventError.INVALID_REQUEST)
@@ -53,7 +54,7 @@ def check_repeated_parameters(draft: AuthorizationDraft) -> None:
 async def check_client(draft: AuthorizationDraft) -> None:
     """Find the client; raises PageError or StoreUnavailable.
 
-    Keycloak: 12.10.
+    Keycloak: 12.10 authorization.
     """
     if draft.entry is not None:
         return
@@ -91,7 +92,7 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
     """Read what was pushed; raises PageError or StoreUnavailable.
 
     Parameters beside it do not count. Users may reload the page: the request is used up when its
-    response is issued. Spec: RFC 9126 §4; Keycloak: 12.8
+    response is issued. Spec: RFC 9126 §4; Keycloak: 12.8 PAR
     """
     uri = draft.get("request_uri")
     if uri is None or not uri.startswith(PUSHED):
@@ -147,8 +148,8 @@ def check_policies_at_start(draft: AuthorizationDraft) -> None:
 def check_redirect_uri(draft: AuthorizationDraft) -> None:
     """Keep the redirect URI and the state; raises PageError.
 
-    A request without `openid` may leave it out where the client has one alone. Keycloak: 12.10;
-    Spec: RFC 6749 §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
+    A request without `openid` may leave it out where the client has one alone. Keycloak: 12.10
+    authorization; Spec: RFC 6749 §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
     """
     uri = draft.get("redirect_uri")
     found = uri
@@ -182,7 +183,8 @@ RESPONSE_TYPES: Final = (
 def check_response_type(draft: AuthorizationDraft) -> None:
     """Keep the response type; raises OAuthError.
 
-    Its words may be in any order. Keycloak: 12.10; Spec: RFC 6749 §3.1.1, RFC 9101 §6.3
+    Its words may be in any order. Keycloak: 12.10 authorization; Spec: RFC 6749 §3.1.1, RFC 9101
+    §6.3
     """
     text = draft.get("response_type")
     if text is None:
@@ -210,7 +212,8 @@ def _unsupported_response_type(reason: str) -> OAuthError:
 def check_response_mode(draft: AuthorizationDraft) -> None:
     """Keep the mode; raises OAuthError.
 
-    Keycloak: 12.10; Spec: OAuth 2.0 Multiple Response Type Encoding Practices §3, JARM §2.3.1
+    Keycloak: 12.10 authorization; Spec: OAuth 2.0 Multiple Response Type Encoding Practices §3,
+    JARM §2.3.1
     """
     text = draft.get("response_mode")
     if text in {None, JWT}:
@@ -244,7 +247,7 @@ def _default_response_mode(draft: AuthorizationDraft, text: str | None) -> Respo
 def check_flows(draft: AuthorizationDraft) -> None:
     """Raise OAuthError for a flow that is disabled for the client.
 
-    Keycloak: 12.10.
+    Keycloak: 12.10 authorization.
     """
     client = draft.client.client
     of_code = draft.response_type & {ResponseType.CODE, ResponseType.NONE}
@@ -281,7 +284,7 @@ def _disabled_flow(flow: str) -> OAuthError:
 def check_pushed_only(draft: AuthorizationDraft) -> None:
     """Raise OAuthError for a request that had to be pushed.
 
-    Spec: RFC 9126 §6; Keycloak: 12.8.
+    Spec: RFC 9126 §6; Keycloak: 12.8 PAR.
     """
     required = draft.client.client.authorization.pushed_requests_only
     if required and draft.pushed_reference is None and not draft.is_push:
@@ -302,7 +305,7 @@ def check_nonce(draft: AuthorizationDraft) -> None:
 def check_scope(draft: AuthorizationDraft) -> None:
     """Keep the scopes; raises OAuthError.
 
-    Spec: RFC 6749 §3.3; Keycloak: 12.10.
+    Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization.
     """
     draft.scopes = grant_scopes(draft.request.realm, draft.client.client, draft.get("scope"))
 
@@ -314,7 +317,7 @@ _LARGEST_MAX_AGE: Final = 2**31 - 1
 def check_max_age(draft: AuthorizationDraft) -> None:
     """Keep the number; raises PageError.
 
-    Spec: OpenID Connect Core §3.1.2.1; Keycloak: 12.10.
+    Spec: OpenID Connect Core §3.1.2.1; Keycloak: 12.10 authorization.
     """
     text = draft.get("max_age")
     if text is None:
@@ -334,7 +337,7 @@ def check_prompt(draft: AuthorizationDraft) -> None:
 
     `none` stands alone: nothing may be shown, so nothing else can be asked for. `create` shows the
     page of registration, where the realm permits users to register. Spec: OpenID Connect Core
-    §3.1.2.1; Keycloak: 12.10
+    §3.1.2.1; Keycloak: 12.10 authorization
     """
     words = frozenset((draft.get("prompt") or "").split())
     allowed = draft.request.realm.realm.login.registration_allowed
@@ -362,8 +365,9 @@ def check_claims(draft: AuthorizationDraft) -> None:
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise _refused_claims() from error
-    members = found.values() if isinstance(found, dict) else [found]
-    if not all(isinstance(member, dict | None) for member in members):
+    if not isinstance(found, dict):
+        raise _refused_claims()
+    if not all(isinstance(member, dict | None) for member in found.values()):
         raise _refused_claims()
     draft.claims = found
 
@@ -401,10 +405,19 @@ def check_policies(draft: AuthorizationDraft) -> None:
     Keycloak judges a pushed request when it is used (AUTHORIZATION_REQUEST); here its client learns
     of the refusal at once, and it is judged again when it is used.
     """
+    if realm_policies(draft.request.realm):
+        draft.demands = check_authorization_request(draft.request, _judged(draft))
+
+
+def keep_current_demands(draft: AuthorizationDraft) -> None:
+    """Keep what the policies demand now of the sign-in of a request that they accepted before."""
+    if realm_policies(draft.request.realm):
+        draft.demands = current_demands(draft.request, _judged(draft))
+
+
+def _judged(draft: AuthorizationDraft) -> AuthorizationRequested:
     request = draft.request
-    if not realm_policies(request.realm):
-        return
-    asked = AuthorizationRequested(
+    return AuthorizationRequested(
         draft.client.client,
         request.now,
         _with_key(draft),
@@ -421,7 +434,6 @@ def check_policies(draft: AuthorizationDraft) -> None:
         own_roles=draft.client.own_roles,
         acr_values=draft.acr_values,
     )
-    draft.demands = check_authorization_request(request, asked)
 
 
 def _with_key(draft: AuthorizationDraft) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """The authorization endpoint, and the endpoint of pushed authorization requests.
 
-Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10, 12.8
+Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10 authorization, 12.8 PAR
 """
 
 import secrets
@@ -16,7 +16,13 @@ from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.lookups import ClientEntry
 from gateway.domain.ports.sign_in import PushedParameters, PushedRequestStore
 from gateway.domain.realm import Realm
-from gateway.protocol.authorization.checks import CHECKS, PUSHED, USED_UP, Check
+from gateway.protocol.authorization.checks import (
+    CHECKS,
+    PUSHED,
+    USED_UP,
+    Check,
+    keep_current_demands,
+)
 from gateway.protocol.authorization.errors import (
     PageError,
     PageMessage,
@@ -44,12 +50,14 @@ from gateway.protocol.sender_constraint import (
 
 _RESUMED: Final = ("client", "redirect_uri", "response_type", "response_mode", "flows")
 """The checks whose outcome administrators may have changed since the request was stored."""
+_DEMANDS: Final = {"level": CHECKS["level"], "demands": keep_current_demands}
+"""What is demanded of the sign-in of a stored request now."""
 
 
 class AuthorizationEndpoint:
     """Checks authorization requests of every realm.
 
-    Spec: RFC 6749 §3.1; Keycloak: 12.10
+    Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization
     """
 
     def __init__(self, services: CheckServices) -> None:
@@ -71,19 +79,22 @@ class AuthorizationEndpoint:
         """Return the request that was stored when the sign-in began.
 
         The client must still exist, be enabled, have the redirect URI and may use the flow: a
-        browser keeps a request for as long as it likes. Raises PageError, RedirectError or
-        StoreUnavailable.
+        browser keeps a request for as long as it likes. Levels and flows that the client, or its
+        policies, demand since then count too. Raises PageError, RedirectError or StoreUnavailable.
         """
         draft = AuthorizationDraft(request, self._services, stored)
         await _run_for_browser(draft, {name: CHECKS[name] for name in _RESUMED})
         try:
-            return restore_request(stored, request.realm, draft.client)
+            restored = restore_request(stored, request.realm, draft.client)
         except StoredRequestUnusable as error:
             message, failure = PageMessage.expiredCodeMessage, EventError.EXPIRED_CODE
             client = _client_of(draft)
             raise PageError(
                 message, event_error=failure, reason=str(error), client=client
             ) from error
+        draft.scopes, draft.claims = restored.scopes, restored.claims
+        await _run_for_browser(draft, _DEMANDS)
+        return restored.with_demands(draft.level, draft.demands)
 
     async def find_client(self, request: ProtocolRequest, stored: Mapping[str, str]) -> ClientEntry:
         """Return the client of a stored request; raises PageError where it cannot be used now."""
@@ -168,7 +179,7 @@ class PushedRequestEndpoint:
     """Keeps authorization requests of every realm.
 
     The client authenticates as at the token endpoint, so what a browser carries is a reference
-    alone. Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8
+    alone. Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8 PAR
     """
 
     def __init__(

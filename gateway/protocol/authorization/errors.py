@@ -4,7 +4,7 @@ OAuthError
 ├── PageError        shown to the person: the request must not be answered at its redirect URI
 └── RedirectError    answered to the client, at the redirect URI that was verified to be its own
 
-Keycloak: 12.10; Spec: RFC 6749 §4.1.2.1, RFC 9700 §4.11
+Keycloak: 12.10 authorization; Spec: RFC 6749 §4.1.2.1, RFC 9700 §4.11
 """
 
 from enum import StrEnum

@@ -1,6 +1,7 @@
 """PKCE: the challenge of an authorization request, and the verifier at the token endpoint.
 
-Spec: RFC 7636 §4.1, §4.3, §4.4.1, §4.6; Keycloak: 12.10, 1.4 (rows 8 to 11); attacks: C7
+Spec: RFC 7636 §4.1, §4.3, §4.4.1, §4.6; Keycloak: 12.10 authorization, 1.4 (rows 8 to 11); attacks:
+C7
 """
 
 import hashlib
@@ -27,7 +28,7 @@ def check_code_challenge(draft: AuthorizationDraft) -> None:
 
     Without `pkce.code.challenge.method` a client may leave PKCE out, as in Keycloak; RFC 9700
     §2.1.1 demands it of public clients, so administrators should set S256 there. Spec: RFC 7636
-    §4.3, §4.4.1; Keycloak: 12.10; attacks C7
+    §4.3, §4.4.1; Keycloak: 12.10 authorization; attacks C7
     """
     if ResponseType.CODE not in draft.response_type:
         return

@@ -1,7 +1,7 @@
 """An authorization request: its parameters, its draft, the verified value and its stored text.
 
-Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3, RFC 9101 §5; Keycloak: 12.10;
-attacks: C24
+Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3, RFC 9101 §5; Keycloak: 12.10
+authorization; attacks: C24
 """
 
 import json
@@ -137,6 +137,8 @@ class AuthorizationRequest:
     hinted_user: str | None = field(default=None, repr=False)
     """The `sub` of a verified `id_token_hint`: only this user may sign in."""
     level: RequestedLevel | None = None
+    acr_values: str | None = None
+    """The parameter, by which level and policies are judged again while the sign-in waits."""
     enforced_flow: EnforcedFlow | None = None
     """The flow that client policies choose for this sign-in."""
     requires_consent: bool = False
@@ -173,6 +175,25 @@ class AuthorizationRequest:
             Detail.REDIRECT_URI: self.redirect_uri,
         }
 
+    def with_demands(
+        self, level: RequestedLevel | None, demands: SignInDemands
+    ) -> "AuthorizationRequest":
+        """Return the request with what is demanded now as well; nothing that was is left out."""
+        levels = [each for each in (self.level, level) if each is not None]
+        requires_consent = self.requires_consent or demands.requires_consent
+        return replace(
+            self,
+            client=asking_for_consent(self.client) if requires_consent else self.client,
+            requires_consent=requires_consent,
+            enforced_flow=demands.flow or self.enforced_flow,
+            level=RequestedLevel(
+                max(each.level for each in levels),
+                essential=any(each.essential for each in levels),
+            )
+            if levels
+            else None,
+        )
+
     def stored(self) -> Mapping[str, str]:
         """Return the request as text by names; `restore` reads it."""
         texts = {
@@ -191,6 +212,7 @@ class AuthorizationRequest:
             "hinted_user": self.hinted_user,
             "level": None if self.level is None else str(self.level.level),
             "level_essential": "true" if self.level and self.level.essential else None,
+            "acr_values": self.acr_values,
             "claims": _compact_json(self.claims) if self.claims else None,
             "ui_locales": " ".join(self.ui_locales) or None,
             "display": self.display,
@@ -251,6 +273,7 @@ def _restored_request(
         login_hint=stored.get("login_hint"),
         hinted_user=stored.get("hinted_user"),
         level=_level(stored) if "level" in stored else None,
+        acr_values=stored.get("acr_values"),
         enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
         claims=_claims(stored["claims"]) if "claims" in stored else {},
         ui_locales=tuple(stored.get("ui_locales", "").split()),
@@ -398,6 +421,7 @@ class AuthorizationDraft:
             login_hint=self.get("login_hint") or None,
             hinted_user=self.hinted_user,
             level=self.level,
+            acr_values=self.get("acr_values"),
             enforced_flow=self.demands.flow,
             claims=self.claims,
             ui_locales=tuple((self.get("ui_locales") or "").split()),

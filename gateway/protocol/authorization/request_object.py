@@ -2,7 +2,7 @@
 
 It is signed by the client, or unsigned where the client may do that, and may be encrypted for the
 realm. One at a URL must be registered. Spec: RFC 9101 §4, §6.1, §6.3, OpenID Connect Core §6.1,
-§6.2; Keycloak: 12.10; attacks: C20
+§6.2; Keycloak: 12.10 authorization; attacks: C20
 """
 
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ async def _verified(
         is_encrypted = token.count(".") == _DOTS_OF_JWE
         if is_encrypted:
             token = _decrypted(draft, client, token)
-        is_signed = signatures.read(token).algorithm != UNSIGNED
+        is_signed = signatures.read_claims(token).algorithm != UNSIGNED
         unsigned = None if is_signed else signatures.read_unsigned(token)
         said = unsigned or await signatures.verify(client, token)
     except InvalidToken as error:

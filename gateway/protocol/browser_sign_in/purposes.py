@@ -1,6 +1,6 @@
 """The purposes of a sign-in: each decides what follows when the user has signed in, or refuses.
 
-Keycloak: 16.2, ExecuteActionsActionTokenHandler (links of mails)
+Keycloak: 16.2 mailed links, ExecuteActionsActionTokenHandler (links of mails)
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ class FollowedLink:
 
     The link begins no session: a page at its end says that the account was updated. The flow of the
     client is not run, as the link has proven the user. Keycloak: ExecuteActionsActionTokenHandler,
-    16.2
+    16.2 mailed links
     """
 
     client: ClientEntry = field(repr=False)

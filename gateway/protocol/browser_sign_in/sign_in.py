@@ -1,7 +1,8 @@
 """A browser's way through a sign-in: from the authorization request to the client's response.
 
 The engine decides who signs in; consent follows, then what the sign-in is for. Between two requests
-of the browser everything is in the authentication session. Keycloak: 12.10 to 12.12
+of the browser everything is in the authentication session. Keycloak: 12.10 to 12.12 authorization
+to login pages
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from gateway.authentication.engine import (
     SignedIn,
     SignInResult,
 )
-from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
+from gateway.authentication.engine.sign_in import ASKED_BY_LINK, FORCED_SIGN_IN
 from gateway.authentication.errors import ActionDeclined, SignInStopped
 from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.domain.authentication import AuthenticationSession, MessageKey, Stage
@@ -368,6 +369,9 @@ class BrowserSignIn:
     ) -> Outcome:
         if not visit.is_new:
             await self._engine.end(step.session)
+        if ASKED_BY_LINK in step.session.notes:
+            # The link names no session, so the end of the session that begins would not end it.
+            await self._sessions.cancel_email_update(visit.request.realm.realm.id, user.user.id)
         visit.request.event.details |= step.event_details
         finished = finished_sign_in(visit, step, user, consent)
         try:

@@ -23,7 +23,14 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventType
-from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_PASSWORD, FlowUse, SignInFlow
+from gateway.domain.flows import (
+    DELETE_ACCOUNT,
+    RESET_PASSWORD,
+    UPDATE_PASSWORD,
+    FlowUse,
+    SignInFlow,
+    SignInRules,
+)
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
@@ -53,7 +60,7 @@ class Browser:
 
 
 _MAXIMUM_AGE: Final[timedelta | None] = timedelta(minutes=5)
-"""For an action that sets none. Keycloak: 16.1."""
+"""For an action that sets none. Keycloak: 16.1 required actions."""
 _LINK: Final = "link"
 """The kind of credential that the link of a mail is."""
 _LONGEST_LOCALE: Final = 35
@@ -171,8 +178,19 @@ def is_permitted(entry: RealmEntry, use: FlowUse) -> bool:
         case FlowUse.REGISTRATION:
             return login.registration_allowed
         case FlowUse.RESET_CREDENTIALS:
-            return login.reset_password_allowed
+            return login.reset_password_allowed and _sets_what_is_offered(entry.sign_in)
     return True
+
+
+def _sets_what_is_offered(rules: SignInRules) -> bool:
+    """Tell whether a reset that ends in a new password can ask for one.
+
+    Without UPDATE_PASSWORD its link would be a sign-in by mail, as it is in Keycloak.
+    """
+    flow = rules.reset_credentials
+    steps = () if flow is None else flow.every_step()
+    sets_password = any(step.authenticator == RESET_PASSWORD for step in steps)
+    return rules.offers(UPDATE_PASSWORD) or not sets_password
 
 
 def offered_flows(entry: RealmEntry) -> tuple[FlowUse, ...]:

@@ -20,7 +20,6 @@ from gateway.protocol.claims.protocol_claims import (
     IncludedClaims,
 )
 from gateway.protocol.claims.subject import TokenSubject
-from gateway.representations.client_scopes import MapperType
 from gateway.representations.json_input import parse_json
 
 AUTH_TIME: Final = "AUTH_TIME"
@@ -188,7 +187,6 @@ class ClaimMapper:
     mapper_type: str
     purposes: frozenset[ClaimsFor]
     prepare: Callable[[ProtocolMapper], AddClaims | None]
-    description: MapperType
     late: bool = False
     check: ConfigCheck | None = None
     needs_attributes: Callable[[ProtocolMapper], bool] | None = None
@@ -209,7 +207,6 @@ class RoleMapper:
     mapper_type: str
     order: int
     prepare: Callable[[ProtocolMapper], ChangeRoles | None]
-    description: MapperType
     check: ConfigCheck | None = None
 
 

@@ -3,7 +3,7 @@
 They are all that a document contains about its issuer, subject, audience, client, session, times,
 scope, key and roles. Mappers decide whether some of them are included; none of them is ever read
 from what a mapper writes.
-Spec: RFC 7519 §4.1, RFC 9068 §2.2, OpenID Connect Core §2, RFC 7662 §2.2; Keycloak: 2.2
+Spec: RFC 7519 §4.1, RFC 9068 §2.2, OpenID Connect Core §2, RFC 7662 §2.2; Keycloak: 2.2 claims
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,6 +32,8 @@ the client of a role of the realm is null. An own claim.
 """
 CLIENT_SESSION: Final = "realmgate_client_session"
 """The client session that a refresh token was issued in, by its generation. An own claim."""
+EXCHANGED_TOKENS: Final = "realmgate_exchanged_tokens"
+"""The ids of the access tokens that it was exchanged from, which end it too. An own claim."""
 EXCHANGED_FROM: Final = "realmgate_exchanged_from"
 """The client sessions of the tokens that it was exchanged from, which end it too. An own claim.
 
@@ -43,7 +45,7 @@ RENEWAL: Final = "realmgate_renewal"
 OWN_CLAIMS: Final = frozenset(
     {
         *(CLIENT_SESSION, EXCHANGED_FROM, ISSUED_SERIAL, ONLY_FOR, RENEWAL, WITHOUT_ROLES),
-        DEVICE_CLAIM,
+        *(DEVICE_CLAIM, EXCHANGED_TOKENS),
     }
 )
 """Claims of access tokens by which the gateways limit the use of a token."""
@@ -84,6 +86,18 @@ def exchanged_from(claims: Mapping[str, Any]) -> Mapping[str, int]:
     """Return the client sessions that a verified token was exchanged from: client -> generation."""
     found = claims.get(EXCHANGED_FROM)
     return found if isinstance(found, dict) else {}
+
+
+def exchanged_tokens(claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the access tokens that a verified token was exchanged from."""
+    found = claims.get(EXCHANGED_TOKENS)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def revocable_ids(claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids whose revocation ends a verified access token: its own comes first."""
+    own = str(claims["jti"])
+    return (own, *exchanged_tokens(claims)) if EXCHANGED_TOKENS in claims else (own,)
 
 
 def roles_left_out(claims: Mapping[str, Any]) -> frozenset[RoleKey] | None:

@@ -26,8 +26,6 @@ from gateway.protocol.claims.mapper import (
 )
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, ROLES
 from gateway.protocol.claims.subject import TokenSubject
-from gateway.representations.client_scopes import SEVERAL_VALUES, TYPED_CLAIM, MapperType
-from gateway.representations.components import Property
 from gateway.representations.refusals import describe
 
 
@@ -91,26 +89,8 @@ def _named_role_error(config: Mapping[str, str], option: str) -> FieldError | No
     return FieldError(f"config.{option}", describe(text), "a role, as name or client.name")
 
 
-_ROLE: Final = Property("role", "Role", "A role of the realm, or client.role")
-ROLE_NAME: Final = RoleMapper(
-    "oidc-role-name-mapper",
-    10,
-    _renamed_role,
-    MapperType(
-        "Role Name Mapper",
-        "Calls a role by another name",
-        (_ROLE, Property("new.role.name", "New Role Name", "The other name")),
-        priority=10,
-    ),
-    _both_roles_error,
-)
-HARDCODED_ROLE: Final = RoleMapper(
-    "oidc-hardcoded-role-mapper",
-    20,
-    _hardcoded_role,
-    MapperType("Hardcoded Role", "Adds a role that the user need not have", (_ROLE,), priority=20),
-    _role_error,
-)
+ROLE_NAME: Final = RoleMapper("oidc-role-name-mapper", 10, _renamed_role, _both_roles_error)
+HARDCODED_ROLE: Final = RoleMapper("oidc-hardcoded-role-mapper", 20, _hardcoded_role, _role_error)
 
 
 _OF_REALM: Final = ("realm_access", ROLES)
@@ -213,35 +193,8 @@ def _prefixed(prefix: str, roles: Sequence[str]) -> Sequence[str]:
 
 
 REALM_ROLES: Final = ClaimMapper(
-    "oidc-usermodel-realm-role-mapper",
-    EVERYWHERE,
-    _realm_roles,
-    MapperType(
-        "User Realm Role",
-        "The user's roles of the realm",
-        (
-            Property("usermodel.realmRoleMapping.rolePrefix", "Realm Role prefix", "Before each"),
-            SEVERAL_VALUES,
-            *TYPED_CLAIM,
-        ),
-        priority=40,
-    ),
-    late=True,
+    "oidc-usermodel-realm-role-mapper", EVERYWHERE, _realm_roles, late=True
 )
 CLIENT_ROLES: Final = ClaimMapper(
-    "oidc-usermodel-client-role-mapper",
-    EVERYWHERE,
-    _client_roles,
-    MapperType(
-        "User Client Role",
-        "The user's roles of clients",
-        (
-            Property("usermodel.clientRoleMapping.clientId", "Client ID", "One client, or all"),
-            Property("usermodel.clientRoleMapping.rolePrefix", "Client Role prefix", "Before each"),
-            SEVERAL_VALUES,
-            *TYPED_CLAIM,
-        ),
-        priority=40,
-    ),
-    late=True,
+    "oidc-usermodel-client-role-mapper", EVERYWHERE, _client_roles, late=True
 )

@@ -25,16 +25,8 @@ from gateway.protocol.claims.mapper import (
     reader_of,
     values_writer,
 )
-from gateway.protocol.claims.subject import SALT, TokenSubject, check_pairwise
-from gateway.representations.client_scopes import (
-    CLAIM_PATH,
-    CLAIM_TYPE,
-    PAIRWISE_MAPPER,
-    SECTOR_URI,
-    TYPED_CLAIM,
-    MapperType,
-)
-from gateway.representations.components import Property
+from gateway.protocol.claims.subject import TokenSubject, check_pairwise
+from gateway.representations.client_scopes import PAIRWISE_MAPPER
 from gateway.representations.refusals import describe
 
 
@@ -54,55 +46,21 @@ def _allowed_origins(claims: MappedClaims, subject: TokenSubject) -> None:
     claims.allowed_origins = subject.client.allowed_origins
 
 
-SUB: Final = ClaimMapper(
-    "oidc-sub-mapper",
-    ACCESS,
-    lambda _: _including("sub"),
-    MapperType("Subject (sub)", "Who it is", priority=-10),
-)
-ACR: Final = ClaimMapper(
-    "oidc-acr-mapper",
-    TOKENS,
-    lambda _: _including("acr"),
-    MapperType("Authentication Context Class Reference (ACR)", "How strong the sign-in was"),
-)
+SUB: Final = ClaimMapper("oidc-sub-mapper", ACCESS, lambda _: _including("sub"))
+ACR: Final = ClaimMapper("oidc-acr-mapper", TOKENS, lambda _: _including("acr"))
 AMR: Final = ClaimMapper(
-    "oidc-amr-mapper",
-    TOKENS - {ClaimsFor.INTROSPECTION},
-    lambda _: _including("amr"),
-    MapperType("Authentication Method Reference (AMR)", "By what the user has signed in"),
+    "oidc-amr-mapper", TOKENS - {ClaimsFor.INTROSPECTION}, lambda _: _including("amr")
 )
 SESSION_STATE: Final = ClaimMapper(
-    "oidc-session-state-mapper",
-    EVERYWHERE,
-    lambda _: _including("session_state"),
-    MapperType("Session State (session_state)", "The id of the session"),
+    "oidc-session-state-mapper", EVERYWHERE, lambda _: _including("session_state")
 )
 ALLOWED_ORIGINS: Final = ClaimMapper(
-    "oidc-allowed-origins-mapper",
-    ACCESS,
-    lambda _: _allowed_origins,
-    MapperType("Allowed Web Origins", "From where browsers may call the client"),
+    "oidc-allowed-origins-mapper", ACCESS, lambda _: _allowed_origins
 )
 
 
 PAIRWISE_SUBJECT: Final = ClaimMapper(
-    PAIRWISE_MAPPER,
-    EVERYWHERE,
-    lambda _: None,
-    MapperType(
-        "Pairwise subject identifier",
-        "An identifier of the user that no other sector gets",
-        (
-            Property(
-                SECTOR_URI,
-                "Sector Identifier URI",
-                "https address of a JSON array of the redirect URIs; its host is the sector",
-            ),
-            Property(SALT, "Salt", "Keeps identifiers from being guessed"),
-        ),
-    ),
-    check=check_pairwise,
+    PAIRWISE_MAPPER, EVERYWHERE, lambda _: None, check=check_pairwise
 )
 
 
@@ -128,25 +86,9 @@ def _audience_of_roles(claims: MappedClaims, subject: TokenSubject) -> None:
         claims.add_audiences(name for name, _ in subject.roles.clients if name != requesting)
 
 
-AUDIENCE: Final = ClaimMapper(
-    "oidc-audience-mapper",
-    TOKENS,
-    _configured_audience,
-    MapperType(
-        "Audience",
-        "Adds one audience",
-        (
-            Property("included.client.audience", "Included Client Audience", "A client's id"),
-            Property("included.custom.audience", "Included Custom Audience", "Any text"),
-        ),
-    ),
-)
+AUDIENCE: Final = ClaimMapper("oidc-audience-mapper", TOKENS, _configured_audience)
 AUDIENCE_RESOLVE: Final = ClaimMapper(
-    "oidc-audience-resolve-mapper",
-    ACCESS,
-    lambda _: _audience_of_roles,
-    MapperType("Audience Resolve", "Adds the clients of which the user has roles", priority=30),
-    late=True,
+    "oidc-audience-resolve-mapper", ACCESS, lambda _: _audience_of_roles, late=True
 )
 
 
@@ -189,30 +131,6 @@ def _value_error(config: Mapping[str, str]) -> FieldError | None:
 
 
 HARDCODED_CLAIM: Final = ClaimMapper(
-    "oidc-hardcoded-claim-mapper",
-    RESPONSE_TOO,
-    _hardcoded_claim,
-    MapperType(
-        "Hardcoded claim",
-        "The same for everybody",
-        (
-            CLAIM_PATH,
-            Property("claim.value", "Claim value", "What it says"),
-            CLAIM_TYPE,
-        ),
-    ),
-    check=_value_error,
+    "oidc-hardcoded-claim-mapper", RESPONSE_TOO, _hardcoded_claim, check=_value_error
 )
-SESSION_NOTE: Final = ClaimMapper(
-    "oidc-usersessionmodel-note-mapper",
-    RESPONSE_TOO,
-    _session_note,
-    MapperType(
-        "User Session Note",
-        "A note of the session",
-        (
-            Property("user.session.note", "User Session Note", "The note's name"),
-            *TYPED_CLAIM,
-        ),
-    ),
-)
+SESSION_NOTE: Final = ClaimMapper("oidc-usersessionmodel-note-mapper", RESPONSE_TOO, _session_note)

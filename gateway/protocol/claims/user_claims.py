@@ -27,13 +27,6 @@ from gateway.protocol.claims.mapper import (
     values_writer,
 )
 from gateway.protocol.claims.subject import TokenSubject
-from gateway.representations.client_scopes import (
-    CLAIM_PATH,
-    SEVERAL_VALUES,
-    TYPED_CLAIM,
-    MapperType,
-)
-from gateway.representations.components import Property, SettingKind
 
 _ADDRESS_FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
     "username": attrgetter("username"),
@@ -157,66 +150,16 @@ def _shown_groups(paths: Iterable[str], *, full: bool) -> list[str]:
     return list(paths) if full else [parse_group_path(path)[-1] for path in paths]
 
 
-FULL_NAME: Final = ClaimMapper(
-    "oidc-full-name-mapper",
-    EVERYWHERE,
-    lambda _: _full_name,
-    MapperType("User's full name", "First and last name together"),
-)
+FULL_NAME: Final = ClaimMapper("oidc-full-name-mapper", EVERYWHERE, lambda _: _full_name)
 USER_ATTRIBUTE: Final = ClaimMapper(
     "oidc-usermodel-attribute-mapper",
     EVERYWHERE,
     _attribute,
-    MapperType(
-        "User Attribute",
-        "An attribute of the user",
-        (
-            Property("user.attribute", "User Attribute", "The attribute's name"),
-            *(*TYPED_CLAIM, SEVERAL_VALUES),
-            Property(
-                *("aggregate.attrs", "Aggregate attribute values", "Whether with the groups'"),
-                SettingKind.FLAG,
-            ),
-        ),
-    ),
     needs_attributes=lambda mapper: mapper.config.get("user.attribute") not in _ADDRESS_FIELDS,
 )
-USER_PROPERTY: Final = ClaimMapper(
-    "oidc-usermodel-property-mapper",
-    EVERYWHERE,
-    _property,
-    MapperType(
-        "User Property",
-        "A field of the user",
-        (Property("user.attribute", "Property", "The field's name"), *TYPED_CLAIM),
-    ),
-)
-ADDRESS: Final = ClaimMapper(
-    "oidc-address-mapper",
-    EVERYWHERE,
-    _address,
-    MapperType(
-        "User Address",
-        "The user's postal address",
-        tuple(
-            Property(f"user.attribute.{part}", f"User Attribute Name for {part}", "The attribute")
-            for part in ("street", "locality", "region", "postal_code", "country", "formatted")
-        ),
-    ),
-)
-GROUP_MEMBERSHIP: Final = ClaimMapper(
-    "oidc-group-membership-mapper",
-    EVERYWHERE,
-    _group_membership,
-    MapperType(
-        "Group Membership",
-        "The user's groups",
-        (
-            CLAIM_PATH,
-            Property("full.path", "Full group path", "Whether with those above", SettingKind.FLAG),
-        ),
-    ),
-)
+USER_PROPERTY: Final = ClaimMapper("oidc-usermodel-property-mapper", EVERYWHERE, _property)
+ADDRESS: Final = ClaimMapper("oidc-address-mapper", EVERYWHERE, _address)
+GROUP_MEMBERSHIP: Final = ClaimMapper("oidc-group-membership-mapper", EVERYWHERE, _group_membership)
 
 
 _OF_ID_TOKEN: Final = "id_token"  # noqa: S105 - a member of the parameter
@@ -280,15 +223,7 @@ ESSENTIAL_CLAIMS: Final = ClaimMapper(
     "oidc-claims-param-token-mapper",
     frozenset({ClaimsFor.ID_TOKEN, ClaimsFor.USERINFO}),
     lambda _: _essential_claims,
-    MapperType("Claims parameter Token", "Claims that the request calls essential"),
 )
 VALUE_OF_CLAIM: Final = ClaimMapper(
-    "oidc-claims-param-value-idtoken-mapper",
-    frozenset({ClaimsFor.ID_TOKEN}),
-    _value_of_claim,
-    MapperType(
-        "Claims parameter with value ID Token",
-        "The value that the request gives for a claim",
-        (CLAIM_PATH,),
-    ),
+    "oidc-claims-param-value-idtoken-mapper", frozenset({ClaimsFor.ID_TOKEN}), _value_of_claim
 )

@@ -69,7 +69,7 @@ def required_assertion(request: ProtocolRequest) -> str:
 def parse_assertion(signatures: ClientSignatures, token: str) -> UnverifiedClaims:
     """Return what an assertion says, without verifying it; raises OAuthError for no JWT."""
     try:
-        return signatures.read(token)
+        return signatures.read_claims(token)
     except InvalidToken as error:
         text = "Client authentication with signed JWT failed: Failed to parse JWT"
         raise refused_assertion(text, reason=str(error)) from error

@@ -1,6 +1,6 @@
 """The authorization code grant: tokens for a sign-in in a browser.
 
-Spec: RFC 6749 §4.1.3; Keycloak: 1.4
+Spec: RFC 6749 §4.1.3; Keycloak: 1.4 code grant
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ _SHORTCUT: Final = "ac"
 class AuthorizationCodeGrant:
     """Issues the tokens of a sign-in in a browser.
 
-    Spec: RFC 6749 §4.1.3; Keycloak: 1.4
+    Spec: RFC 6749 §4.1.3; Keycloak: 1.4 code grant
     """
 
     event = EventType.CODE_TO_TOKEN

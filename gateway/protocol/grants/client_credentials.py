@@ -2,6 +2,7 @@
 
 The session is transient: no refresh token, no `sid`. A client with
 `client_credentials.use_refresh_token` gets a session that lasts. Spec: RFC 6749 §4.4; Keycloak: 1.6
+client_credentials
 """
 
 from http import HTTPStatus

@@ -1,6 +1,6 @@
 """The device grant: a device polls with its code until its user has answered.
 
-Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8
+Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8 device grant
 """
 
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ class DeviceCodeGrant:
     """Issues the tokens of a sign-in that a user completed for a device.
 
     The code is spent by the poll that gets the tokens; one that is refused leaves it as it was.
-    Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8
+    Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8 device grant
     """
 
     event = EventType.OAUTH2_DEVICE_CODE_TO_TOKEN

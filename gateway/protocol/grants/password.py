@@ -1,4 +1,7 @@
-"""password: a user signs in through the client. Spec: RFC 6749 §4.3; Keycloak: 1.5 (26.7)."""
+"""password: a user signs in through the client.
+
+Spec: RFC 6749 §4.3; Keycloak: 1.5 password grant (26.7).
+"""
 
 from dataclasses import dataclass
 from http import HTTPStatus

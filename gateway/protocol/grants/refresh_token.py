@@ -1,4 +1,4 @@
-"""refresh_token: new tokens for a session that lasts. Spec: RFC 6749 §6; Keycloak: 1.7."""
+"""refresh_token: new tokens for a session that lasts. Spec: RFC 6749 §6; Keycloak: 1.7 refresh."""
 
 import uuid
 from http import HTTPStatus
@@ -9,7 +9,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_keys import Encrypter
 from gateway.domain.sessions import Rotation, UserSession
-from gateway.protocol.claims.protocol_claims import exchanged_from, roles_left_out
+from gateway.protocol.claims.protocol_claims import exchanged_from, exchanged_tokens, roles_left_out
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.policy_checks import check_caller
@@ -93,6 +93,7 @@ class RefreshToken:
             audiences=token.audiences,
             left_out=roles_left_out(token.claims),
             exchanged_from=exchanged_from(token.claims),
+            exchanged_tokens=exchanged_tokens(token.claims),
             binding=binding_of(token.claims),
         )
         tokens = issue_tokens(request, issue)

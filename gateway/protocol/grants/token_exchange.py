@@ -3,7 +3,7 @@
 What Keycloak calls standard token exchange: access tokens of the realm alone, and the same user. A
 binding of the exchanged token is proved and kept. The new token ends with the session of the
 exchanged one. The caller's own settings decide what it is for, and `audience` narrows that.
-Spec: RFC 8693; Keycloak: 1.9 (26.7)
+Spec: RFC 8693; Keycloak: 1.9 token exchange (26.7)
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,10 @@ from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client, RoleKey
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.lookups import MOST_EXCHANGES
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import exchanged_from, roles_left_out
+from gateway.protocol.claims.protocol_claims import exchanged_from, revocable_ids, roles_left_out
 from gateway.protocol.claims.subject import subject_identifier
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, ProofRefused, refused
@@ -129,6 +130,7 @@ class TokenExchange:
             audiences=exchange.audiences or None,
             left_out=left_out,
             exchanged_from=_exchanged_from(exchange.subject),
+            exchanged_tokens=revocable_ids(exchange.subject.claims),
             binding=exchange.binding,
         )
         tokens = issue_tokens(request, issue)
@@ -147,6 +149,8 @@ class TokenExchange:
         _require_confidential(client)
         audiences = await self._audiences(request, client)
         _require_audience(subject, client)
+        if len(revocable_ids(subject.claims)) > MOST_EXCHANGES:
+            raise _invalid(f"At most {MOST_EXCHANGES} exchanges one after another")
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         if granted.offline:
             raise _invalid("Scope offline_access not allowed for token exchange")

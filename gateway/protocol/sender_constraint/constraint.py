@@ -3,7 +3,7 @@
 A token says in `cnf` what it is bound to: `x5t#S256` to a TLS client certificate, `jkt` to the key
 of DPoP proofs, both where both were asked for. Everything that accepts a token asks here, whether
 the token is the credential of the request or one of its parameters.
-Spec: RFC 8705 §3, RFC 9449 §5 to §7, RFC 7800 §3.1; Keycloak: 2.5
+Spec: RFC 8705 §3, RFC 9449 §5 to §7, RFC 7800 §3.1; Keycloak: 2.5 proofs of possession
 """
 
 import secrets

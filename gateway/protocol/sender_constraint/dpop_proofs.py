@@ -1,6 +1,6 @@
 """DPoP proofs: their nonces and checks, and the URL that they name.
 
-Spec: RFC 9449 §4.3, §8, §9, §11.1, RFC 3986 §6.2.2, §6.2.3; Keycloak: 2.5
+Spec: RFC 9449 §4.3, §8, §9, §11.1, RFC 3986 §6.2.2, §6.2.3; Keycloak: 2.5 proofs of possession
 """
 
 import hashlib
@@ -146,7 +146,7 @@ class ProofChecks:
 
     Order: size, signature, claims, URL and method, time, hash of the token, nonce, single use. The
     mark of its use comes last, so that a proof which is refused is not used up. Spec: RFC 9449
-    §4.3, §11.1; Keycloak: 2.5
+    §4.3, §11.1; Keycloak: 2.5 proofs of possession
     """
 
     def __init__(self, signatures: ProofSignatures, marks: OneTimeMarks) -> None:

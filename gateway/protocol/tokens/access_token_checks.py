@@ -3,7 +3,7 @@
 Checked are signature, issuer, type, time, notBefore, client, session, user and revocation. The
 claims must also agree with each other and with the stored session, so that a token with claims that
 no grant decided is refused although the realm signed it.
-Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
+Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3 userinfo, 12.4 introspection
 """
 
 from collections.abc import Mapping
@@ -32,12 +32,14 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
+    EXCHANGED_FROM,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
     ONLY_FOR,
     WITHOUT_ROLES,
     exchanged_from,
     only_for,
+    revocable_ids,
     roles_left_out,
 )
 from gateway.protocol.claims.subject import is_subject
@@ -95,7 +97,7 @@ class AccessTokens:
     ) -> ActiveToken:
         """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
         active = await self.resolve(request, claims, begins_sign_in=begins_sign_in)
-        if await self._database.lookups.is_revoked(request.realm.realm.id, str(claims["jti"])):
+        if await self._database.lookups.is_revoked(request.realm.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         return active
 
@@ -150,7 +152,7 @@ class AccessTokens:
         exchanged = context.grant == EXCHANGED
         session = _session_name(claims, context)
         device = claims.get(DEVICE_CLAIM)
-        generations = dict(exchanged_from(claims))
+        generations = dict(exchanged_from(claims)) if EXCHANGED_FROM in claims else {}
         if entry is not None and session is not None and context.generation is not None:
             generations[entry.client.id] = context.generation
         # A resource server may ask that does not see the certificate itself.

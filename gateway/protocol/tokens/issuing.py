@@ -1,7 +1,7 @@
 """Issuing tokens: access, ID and refresh tokens of one answer, and those that go through a browser.
 
 Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 and RFC 9449 §6.1 (cnf), OpenID Connect Core §2;
-Keycloak: 2.1 to 2.3
+Keycloak: 2.1 to 2.3 headers and keys to lifetimes
 """
 
 import re
@@ -32,6 +32,7 @@ from gateway.protocol.claims.protocol_claims import (
     CLIENT_SESSION,
     DPOP,
     EXCHANGED_FROM,
+    EXCHANGED_TOKENS,
     ID_TOKEN_TYPE,
     LOWER_CASE_BEARER,
     ONLY_FOR,
@@ -81,7 +82,7 @@ class SessionKind(StrEnum):
 class TokenContext:
     """How a token was issued. `grant` is the grant's two letters.
 
-    Keycloak: 2.2.
+    Keycloak: 2.2 claims.
     """
 
     session: SessionKind
@@ -175,6 +176,8 @@ class Issue:
     """Composites that tokens leave out with all administrative roles; None leaves none out."""
     exchanged_from: Mapping[str, int] = field(default_factory=dict)
     """Generations of the client sessions that end the tokens too, by the client's internal id."""
+    exchanged_tokens: tuple[str, ...] = ()
+    """The ids of the access tokens whose revocation ends the tokens too."""
     binding: Mapping[str, str] = field(default_factory=dict)
     """What the tokens are bound to in any case: of a token that they replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -327,6 +330,8 @@ def access_claims(
     members = claims.members()
     if issue.exchanged_from:
         members[EXCHANGED_FROM] = dict(issue.exchanged_from)
+    if issue.exchanged_tokens:
+        members[EXCHANGED_TOKENS] = list(issue.exchanged_tokens)
     if client.devices.template is not None:
         members |= device_claims(request, client)
     if confirmation is not None:
@@ -375,6 +380,7 @@ def _refresh_token(
         "reuse_id": part.family,
         CLIENT_SESSION: part.generation,
         EXCHANGED_FROM: dict(issue.exchanged_from) or None,
+        EXCHANGED_TOKENS: list(issue.exchanged_tokens) or None,
         "cnf": refresh_confirmation(client, access.confirmation),
         ONLY_FOR: None if issue.audiences is None else sorted(issue.audiences),
         WITHOUT_ROLES: left_out_claim(issue.left_out),
@@ -439,7 +445,7 @@ class BrowserTokens:
     another lifespan. An ID token that is a detached signature goes through the browser without
     claims of the user. No access token is given to a client whose tokens are bound to a certificate
     or to a DPoP key: the browser has neither. Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5,
-    §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash); Keycloak: 2.3,
+    §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash); Keycloak: 2.3 lifetimes,
     OIDCLoginProtocol
     """
 

@@ -1,7 +1,7 @@
 """Whether a refresh token is valid now: one check for everything that accepts one.
 
 It must be genuine and unexpired, its session and user valid. Only the grant takes its turn in its
-family. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
+family. Spec: RFC 6749 §6; Keycloak: 1.7 refresh, 2.2 claims
 """
 
 from collections.abc import Mapping
@@ -28,6 +28,7 @@ from gateway.domain.sessions import Rotation, UserSession, session_ends_at
 from gateway.protocol.claims.protocol_claims import (
     CLIENT_SESSION,
     exchanged_from,
+    exchanged_tokens,
     only_for,
     roles_left_out,
 )
@@ -41,7 +42,7 @@ from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 @dataclass(frozen=True, slots=True)
 class PresentedToken:
-    """A genuine refresh token. Spec: Keycloak 2.2."""
+    """A genuine refresh token. Spec: Keycloak 2.2 claims."""
 
     claims: Mapping[str, Any]
     offline: bool
@@ -131,6 +132,7 @@ class RefreshTokens:
     ) -> ActiveRefreshToken:
         """Return the token's session and user; raises OAuthError or StoreUnavailable."""
         issued = replace(_issued(client, token), audiences=token.audiences or frozenset())
+        await self._require_sources(request, token)
         try:
             current = await self._validity.require(request.realm, issued, request.now)
         except NoLongerValid as refusal:
@@ -175,6 +177,7 @@ class RefreshTokens:
         token: PresentedToken,
         issued: IssuedCredential,
     ) -> UserSession | None:
+        await self._require_sources(request, token)
         try:
             session = await self._validity.find_session_to_end(request.realm, issued, request.now)
         except NoLongerValid as refusal:
@@ -184,6 +187,12 @@ class RefreshTokens:
         ):
             raise session_is_over(token)
         return session
+
+    async def _require_sources(self, request: ProtocolRequest, token: PresentedToken) -> None:
+        """Raise OAuthError where a token was revoked that this one was exchanged from."""
+        sources = exchanged_tokens(token.claims)
+        if sources and await self._database.lookups.is_revoked(request.realm.realm.id, *sources):
+            raise _refused("Invalid refresh token", "it was exchanged from a revoked token")
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
         """Tell whether the token's family would take it now; asking changes nothing."""

@@ -20,7 +20,6 @@ from gateway.representations.clients.client import (
     with_reach,
 )
 from gateway.representations.clients.credentials import (
-    CERTIFICATE_ATTRIBUTES,
     JWT_CREDENTIAL,
     STANDARD_BITS,
     STANDARD_YEARS,
@@ -48,14 +47,12 @@ from gateway.representations.clients.installation import (
     InstallationKind,
     installation_document,
 )
-from gateway.representations.clients.settings import SECRET_EXPIRES
 from gateway.representations.clients.validation import (
     ClientAttributesShape,
     WrongAddress,
     client_addresses,
     explained,
     is_left_out,
-    origins_of,
     own_urls,
     redirect_uris,
     stated_reach,

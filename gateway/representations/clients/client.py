@@ -18,10 +18,15 @@ from typing import Any, Final
 from gateway.client_policies import ClientSettings
 from gateway.domain.clients import (
     CLIENT_AUTHENTICATORS,
+    HARMLESS_SETTINGS,
     NO_ADMINISTRATIVE_ROLES,
     OPENID_CONNECT,
+    ROTATED_SECRET,
     AdministrativeReach,
     Client,
+    allowed_origins,
+    client_settings,
+    origins_of,
 )
 from gateway.domain.errors import FieldError
 from gateway.domain.random_values import uuid4
@@ -32,17 +37,7 @@ from gateway.representations.client_scopes import (
     with_ids,
     with_userinfo_option,
 )
-from gateway.representations.clients.settings import (
-    HARMLESS_SETTINGS,
-    ROTATED_SECRET,
-    client_settings,
-)
-from gateway.representations.clients.validation import (
-    ClientAttributesShape,
-    allowed_origins,
-    attribute_errors,
-    origins_of,
-)
+from gateway.representations.clients.validation import ClientAttributesShape, attribute_errors
 from gateway.representations.field_table import (
     FieldTable,
     Given,
@@ -246,7 +241,7 @@ def render_client(
 def client_representation(
     client: Client, *, masked: bool, registration_token: str | None = None
 ) -> dict[str, Any]:
-    """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4."""
+    """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4 client."""
     document = render_client(client, masked=masked, registration_token=registration_token)
     if client.public_client:
         document.pop("secret", None)
@@ -364,7 +359,7 @@ HARMLESS_FIELDS: Final[Mapping[str, str]] = {
     "name": "a text for users",
     "description": "a text for administrators",
     "type": "a label for administrators",
-    "enabled": "a disabled client gets no tokens, an enabled one those that were decided on",
+    "enabled": "a disabled client gets no tokens; an enabled one is compared apart",
     "alwaysDisplayInConsole": "whether the account console lists the client",
     "notBefore": "refuses older tokens; a lower value is compared apart",
     "surrogateAuthRequired": "has no effect",
@@ -459,7 +454,7 @@ def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
 def with_protocol_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a new client with what OpenID Connect adds if it names that as its protocol.
 
-    Files of realms and partial imports add nothing. Keycloak: 8.4
+    Files of realms and partial imports add nothing. Keycloak: 8.4 client
     """
     sent = {name: given_field(document, name) for name in _DEPENDENT}
     if sent["protocol"] != OPENID_CONNECT:

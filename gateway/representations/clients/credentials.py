@@ -11,19 +11,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from gateway.domain.certificate_names import LONGEST_DEVICE_NAME
-from gateway.domain.clients import Client
-from gateway.domain.ports.certificates import DeviceLock
-from gateway.domain.ports.client_keys import ClientKey, GeneratedKey
-from gateway.domain.secrets import Secret
-from gateway.representations.clients.settings import (
+from gateway.domain.clients import (
     ROTATED_CREATED,
     ROTATED_EXPIRES,
     ROTATED_SECRET,
     SECRET_CREATED,
     SECRET_EXPIRES,
     SECRET_REMAINING,
+    Client,
     with_attributes,
 )
+from gateway.domain.ports.certificates import DeviceLock
+from gateway.domain.ports.client_keys import ClientKey, GeneratedKey
+from gateway.domain.secrets import Secret
 from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.refusals import refused, refused_secret
 from gateway.representations.shapes import Count, Flag, OneOf, Shape, Text
@@ -34,8 +34,6 @@ _CERTIFICATE: Final = ".certificate"
 _PUBLIC_KEY: Final = ".public.key"
 _KID: Final = ".kid"
 _KEY_SET: Final = "jwks.string"
-CERTIFICATE_ATTRIBUTES: Final = (f"{JWT_CREDENTIAL}{_CERTIFICATE}", _KEY_SET)
-"""Attributes that hold certificates of a client."""
 _USES_KEY_SET: Final = "use.jwks.string"
 STANDARD_BITS: Final = 4096
 STANDARD_YEARS: Final = 3

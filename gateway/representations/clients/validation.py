@@ -20,25 +20,16 @@ from urllib.parse import urlsplit
 
 from gateway.domain.certificate_names import RESERVED_CLAIMS
 from gateway.domain.clients import (
-    CERTIFICATE_AUTHENTICATOR,
-    EVERY_ADMINISTRATIVE_ROLE,
-    UNSAFE_SCHEMES,
-    AdministrativeReach,
-    Client,
-)
-from gateway.domain.distinguished_names import parse_distinguished_name
-from gateway.domain.errors import FieldError
-from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
-from gateway.domain.realm import RENEWAL_OVERLAP
-from gateway.representations.clients.settings import (
     ADMINISTRATIVE_ROLES,
     AUTHORITY,
     BOUND,
+    CERTIFICATE_AUTHENTICATOR,
     CERTIFICATE_PREFIX,
     CHECKS,
     DEVICE_FAILURES,
     DEVICE_LOCK,
     DEVICE_QUOTA,
+    EVERY_ADMINISTRATIVE_ROLE,
     ROTATED_SECRET,
     SAN_DNS,
     SAN_EMAIL,
@@ -49,9 +40,16 @@ from gateway.representations.clients.settings import (
     SUBJECT_IS_PATTERN,
     TEMPLATE,
     TEMPLATE_CLAIMS,
+    UNSAFE_SCHEMES,
+    AdministrativeReach,
+    Client,
     read_claims,
     read_template,
 )
+from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.errors import FieldError
+from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
+from gateway.domain.realm import RENEWAL_OVERLAP
 from gateway.representations.refusals import describe, join
 from gateway.representations.shapes import TextMap
 
@@ -276,7 +274,6 @@ _ADDRESS: Final = re.compile(
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _NOTHING_BEHIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?")
 _OF_REDIRECTS: Final = "+"
-_ORIGIN: Final = re.compile(r"(?i)https?://[^/?#\\@\s*]+")
 _OF_URLS: Final = frozenset({"http", "https", "ftp", "file", "jar", "mailto"})
 _PLACEHOLDERS: Final = ("${authBaseUrl}", "${authAdminUrl}")
 _SEPARATOR: Final = "##"
@@ -385,29 +382,6 @@ def client_addresses(client: Client) -> dict[str, Sequence[str]]:
 def explained(wrong: Iterable[WrongAddress]) -> str:
     """Return what is wrong as one public text without repetitions."""
     return "; ".join(dict.fromkeys(one.text for one in wrong))
-
-
-def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
-    """Return the web origins of the addresses that have one, each once."""
-    found = (_ORIGIN.match(uri) for uri in redirect_uris if isinstance(uri, str))
-    return list(dict.fromkeys(origin.group() for origin in found if origin))
-
-
-def allowed_origins(
-    web_origins: tuple[str, ...], document: Mapping[str, Any]
-) -> tuple[str, ...] | None:
-    """Return web origins, with those of the document's redirect URIs where `+` stands for them.
-
-    None where there is no web origin. Keycloak: web origins, valid redirect URIs
-    """
-    if _OF_REDIRECTS not in web_origins:
-        return web_origins or None
-    root = document.get("rootUrl") or ""
-    addresses = (
-        f"{root}{uri}" if uri.startswith("/") else uri for uri in document.get("redirectUris", ())
-    )
-    own = (origin for origin in web_origins if origin != _OF_REDIRECTS)
-    return tuple(dict.fromkeys((*own, *origins_of(addresses))))
 
 
 def _wrong(client: Client) -> Iterator[WrongAddress]:

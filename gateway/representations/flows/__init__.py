@@ -13,7 +13,6 @@ from gateway.representations.flows.flow import (
     ACTION_FIELDS,
     ACTION_NAMES,
     CONFIG_FIELDS,
-    DEFAULT_ACTIONS,
     EXECUTION_CHANGE_FIELDS,
     EXECUTION_FIELDS,
     FLOW_FIELDS,
@@ -36,17 +35,4 @@ from gateway.representations.flows.flow import (
     render_flow,
     settings_of,
     unmasked,
-)
-from gateway.representations.flows.stored_flows import (
-    GONE,
-    action_document,
-    actions_in,
-    config_document,
-    configs_in,
-    default_configs,
-    default_flows,
-    default_id,
-    flow_document,
-    flows_in,
-    rules_in,
 )

@@ -12,6 +12,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import (
     CONFIGURE_RECOVERY_CODES,
+    DEFAULT_ACTIONS,
     UPDATE_EMAIL,
     VERIFY_EMAIL,
     AuthenticatorConfig,
@@ -348,25 +349,6 @@ VERIFY_NEW_EMAIL: Final = Property(
 )
 """The setting of UPDATE_EMAIL."""
 
-DEFAULT_ACTIONS: Final = tuple(
-    RequiredAction(alias, name, alias, enabled=enabled, priority=priority)
-    for alias, name, enabled, priority in (
-        ("TERMS_AND_CONDITIONS", "Terms and Conditions", False, 20),
-        ("UPDATE_PROFILE", "Update Profile", True, 40),
-        ("VERIFY_EMAIL", "Verify Email", True, 50),
-        ("CONFIGURE_TOTP", "Configure OTP", True, 54),
-        ("UPDATE_PASSWORD", "Update Password", True, 57),
-        ("delete_account", "Delete Account", False, 60),
-        ("UPDATE_EMAIL", "Update Email", False, 70),
-        ("webauthn-register", "Webauthn Register", True, 80),
-        ("webauthn-register-passwordless", "Webauthn Register Passwordless", True, 90),
-        ("VERIFY_PROFILE", "Verify Profile", True, 100),
-        ("delete_credential", "Delete Credential", True, 110),
-        ("idp_link", "Linking Identity Provider", True, 120),
-        (CONFIGURE_RECOVERY_CODES, "Recovery Authentication Codes", True, 130),
-        ("update_user_locale", "Update User Locale", True, 1000),
-    )
-)
 ACTION_NAMES: Final[Mapping[str, str]] = {
     each.provider: each.name or each.alias for each in DEFAULT_ACTIONS
 }

@@ -284,7 +284,10 @@ def brief_realm(realm: Realm) -> dict[str, Any]:
 
 
 def reduced_realm(realm: Realm, *, sees_users: bool) -> dict[str, Any]:
-    """Return the view of an administrator without the right to view settings. Keycloak: 7.1."""
+    """Return the view of an administrator without the right to view settings.
+
+    Keycloak: 7.1 realms.
+    """
     answer = render_realm(realm)
     hidden = set() if sees_users else {_OF_USERS}
     if not realm.localization.enabled:

@@ -1,32 +1,19 @@
-"""A connection to Redis or Valkey, with short time limits, to servers that do not evict.
+"""Connections to Redis or Valkey: a bounded pool, short time limits, circuit breakers, scripts.
 
 A call takes at most `REPLY` once it has a connection, for which it waits at most `FREE_CONNECTION`,
-and which it opens within `CONNECT`.
-Each pool has a circuit breaker: while the server does not answer, calls fail at once, also those
-that wait for a connection.
+and which it opens within `CONNECT`. The longest waiting caller gets the next connection; redis-py's
+`BlockingConnectionPool` lets new callers overtake, and loses the connection of a caller that is
+cancelled while it releases it. After `FAILURES` calls in a row without an answer the breaker opens:
+calls fail at once, also waiting ones, and a background task probes the server every `PAUSE`.
 
 `redis://`, `rediss://` and `unix://`, with `user:password@`, and in the query the options of
 the client: `db`, `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`. The URL may hold a password, so no
 error quotes it. With an evicting policy a flood of keys would evict lockouts: such a server is
 refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
 
-A bounded pool of connections to Redis: the longest waiting caller gets the next one.
-
-redis-py's `BlockingConnectionPool` lets a new caller take the connection for which a waiting one
-was woken, which then waits behind all others. It also loses the connection of a caller that is
-cancelled while it releases the connection.
-
-A circuit breaker: while a server does not answer, callers are refused at once.
-
-Closed, every call is tried. After `FAILURES` calls in a row without an answer the breaker opens and
-refuses calls without trying them. While it is open a background task, and never a request, probes
-the server every `PAUSE`; the first answer closes the breaker.
-
-Lua scripts that use the clock of the Redis server.
-
-A script reads the time from `microseconds()`, which its prologue defines. The prologue is part of
-the script's text: no argument and no key can change the time. Tests construct a script whose
-prologue returns a set time.
+A script reads the time of the server from `microseconds()`, which its prologue defines. The
+prologue is part of the script's text: no argument and no key can change the time. Tests construct a
+script whose prologue returns a set time.
 """
 
 import asyncio

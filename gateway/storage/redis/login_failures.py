@@ -1,27 +1,21 @@
-"""Failures of users and devices in Redis, and the lock-outs that follow.
-
-Failed sign-ins in Redis: one script a call, so that all gateways count together.
+"""Failed sign-ins and lock-outs of users and devices in Redis: one script a call, for all gateways.
 
 `rg:failures:<realm>:<user>` is the record, `rg:attempts:<realm>:<user>` are attempts in progress by
 the instant when their places expire. Where the realm limits the failures of an address,
-`rg:addresses:<realm>:<user>` has those of each one: their number, the last one in milliseconds, and
+`rg:addresses:<realm>:<user>` has for each address the number, the last failure in milliseconds, and
 the second until which it is locked out. Of a user at most 50 addresses are counted; failures of
 further ones count for the user alone. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
-the end of their records and lock-outs. Names that no user has are counted as users are, and are
-never listed as locked: `rg:unknown:<realm>` has the last 20,000 of them. Later failures remove
-expired entries, and every key expires: a record when the realm would not count it any more, and a
-year after the last failure where the realm counts without a limit (permanent lock-out), since the
-lock itself is in SQL.
+the end of their records and lock-outs. Unknown names are counted as users are, and are never listed
+as locked: `rg:unknown:<realm>` has the last 20,000 of them. Later failures remove expired entries,
+and every key expires: a record when the realm would not count it any more, and a year after the
+last failure where the realm counts without a limit (permanent lock-out), since the lock itself is
+in SQL. Time is the server's: gateways with different clocks count alike. An emptied Redis allows
+`failureFactor` new guesses. Keycloak: 4.1 (brute-force protection)
 
-Time is the server's, not the caller's: gateways with different clocks count alike. An emptied Redis
-allows `failureFactor` new guesses.
-Keycloak: 4.1 (brute-force protection)
-
-Locks of devices in Redis: `rg:device:locks:<realm>:<client>:<cause>`, a sorted set.
-
-Members are names of devices, scores the ends of their locks in seconds since 1970, so one look-up
-costs the same for one device and for 10,000. The set expires with the longest lock that it may
-hold. Failures are counted in `rg:device:failures:<realm>:<client>:<SHA-256 of the name>`.
+`rg:device:locks:<realm>:<client>:<cause>` is a sorted set: names of devices by the ends of their
+locks in seconds since 1970, so one look-up costs the same for one device and for 10,000. It expires
+with the longest lock that it may hold. Failures are counted in
+`rg:device:failures:<realm>:<client>:<SHA-256 of the name>`.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Online sessions in Redis, until they expire or are ended.
+"""Online sessions, and sessions of browsers at protected sites, in Redis until they expire or end.
 
 A session is one key, `rg:session:<realm>:<id>`: a line of instants and the user's id, a line of
 JSON, and a line for each client. Three kinds of sorted sets hold its id: that of the realm by
@@ -10,12 +10,10 @@ Sessions expire by the clock of the server: gateways pass how long a session las
 that none ends a session of another. Later calls of the same realm remove expired ids from the sets,
 at least as fast as new sessions arrive, and so does `purge`; keys expire a day later. Ids contain
 neither spaces nor colons (representations: UrlName).
-Keycloak: 3; attacks: a session that is revived by a parallel refresh
+Keycloak: 3 (sessions); attacks: a session that is revived by a parallel refresh
 
-Sessions of browsers at protected sites in Redis.
-
-`rg:site-session:<realm>:<SHA-256 of the cookie's value>` is JSON and expires by itself, so that
-reading the store gives no session away. It says which user session it belongs to, and ends with it.
+`rg:site-session:<realm>:<SHA-256 of the cookie's value>` is JSON that names its user session, with
+which it ends. The digest keeps a copy of the store from giving sessions away.
 """
 
 import hashlib

@@ -1,35 +1,24 @@
-"""Codes and references in Redis that one of many callers redeems: authorization, device and PAR.
-
-Authorization codes in Redis: one script a call, so that of many callers one redeems a code.
+"""Codes and references in Redis that one of many callers redeems, by one script a call.
 
 `rg:authorization-code:<realm>:<code>` is the code as JSON, and once it was redeemed an empty mark,
-then `replayed`. Both expire by themselves. The key has all of the code, so that one whose session
-or client was edited is unknown. A code is written together with its session
-(sessions.py), and read together with it, so that the two agree.
-Spec: RFC 6749 §4.1.2; attacks: C4, C5
-
-Device authorizations in Redis: one script a call, so that of many polls one spends a code.
+then `replayed`. A code is written and read together with its session (sessions.py), so that the two
+agree; a code whose session or client was edited is unknown. Spec: RFC 6749 §4.1.2; attacks: C4, C5
 
 `rg:device-code:<realm>:<device code>` is the authorization with its status and approval, and
 `rg:device-user-code:<realm>:<user code>` the device code, until the user has answered.
 `rg:device-polled:<realm>:<device code>` exists for the interval after a poll, and
-`rg:device-guesses:<realm>:<address>` counts unknown user codes. Every key expires. The script
-counts the bytes of what was asked for in the name of public clients and waits for an answer; in a
-realm that has too many it removes the oldest ones of the network with the most.
-Spec: RFC 8628 §3.5, §5.1; Keycloak: 1.8
-
-Pushed authorization requests in Redis, each for one client and one response.
+`rg:device-guesses:<realm>:<address>` counts unknown user codes.
+Spec: RFC 8628 §3.5, §5.1; Keycloak: 1.8 device grant
 
 `rg:pushed-request:<realm>:<client>:<reference>` is the JSON of the parameters, and once the request
-was used an empty mark; both expire by themselves. The thumbprint of a certificate stands beside the
-parameters, and whether they came in a verified request object; the network of the caller before
-them. The script counts the bytes of the requests of public clients; of a realm that has too many it
-removes the oldest of the network with the most.
+was used an empty mark. Before the parameters is the network of the caller, beside them the
+thumbprint of a certificate, and whether they came in a verified request object.
 Spec: RFC 9126 §2.2, §7.3
 
-One-time marks in Redis: `rg:used:<realm>:<name>` exists while the name must not be used again.
+`rg:used:<realm>:<name>` exists while a one-time mark must not be used again. Spec: RFC 6238 §5.2
 
-Spec: RFC 6238 §5.2 (a code is accepted once)
+Every key expires. The bytes of pending requests of public clients are counted; in a realm with too
+many, the oldest of the network with the most are removed.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -26,6 +26,7 @@ from gateway.domain.certificates import (
     DeniedCertificate,
     DeniedIdentity,
 )
+from gateway.domain.clients import CERTIFICATE_ATTRIBUTES
 from gateway.domain.expiry import (
     LONGEST_NAME,
     MOST_SEEN,
@@ -39,7 +40,7 @@ from gateway.domain.expiry import (
     watched_from,
 )
 from gateway.domain.keys import KeyStatus
-from gateway.representations.clients import CERTIFICATE_ATTRIBUTES, restore_client
+from gateway.representations.clients import restore_client
 from gateway.storage.sql.column_types import Instant, is_name
 from gateway.storage.sql.resources import SqlResources
 from gateway.storage.sql.schema import (

@@ -23,7 +23,6 @@ from sqlalchemy import (
     delete,
     false,
     func,
-    insert,
     literal_column,
     or_,
     select,
@@ -40,6 +39,7 @@ from gateway.domain.clients import (
     certificate_terms,
 )
 from gateway.domain.ports.storage import ClientSearch
+from gateway.domain.resources import StoredKind
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.representations.client_scopes import render_client_scope, restore_client_scope
@@ -51,6 +51,7 @@ from gateway.representations.clients import (
 )
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
+from gateway.storage.sql.resources import SqlResources
 from gateway.storage.sql.role_statements import effective, names_of_accounts
 from gateway.storage.sql.schema import client_certificate_terms, client_scopes, clients, users
 from gateway.storage.sql.schema import user_consents as consents
@@ -314,55 +315,31 @@ def _client_conflict(client: Client) -> str:
     return f"Client {client.client_id} already exists"
 
 
-class SqlClientScopes:
-    """ClientScopeRepository on SQL."""
+_STORED_SCOPES: Final = StoredKind(
+    ClientScope,
+    "client_scopes",
+    order=("name",),
+    conflict_message="Client Scope {name} already exists",
+)
+
+
+class SqlClientScopes(SqlResources[ClientScope]):
+    """ClientScopeRepository on SQL: most of a scope is in the document of its row."""
 
     def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
-        of_realm = select(client_scopes).where(client_scopes.c.realm_id == realm_id)
-        return await self._transaction.read(
-            of_realm.order_by(client_scopes.c.name), _parse_client_scope
-        )
-
-    async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        return await self._transaction.get(client_scopes, realm_id, scope_id, _parse_client_scope)
+        super().__init__(transaction, _STORED_SCOPES)
 
     async def get_for_update(self, realm_id: str, scope_id: str) -> ClientScope | None:
         return await self._transaction.get(
-            client_scopes, realm_id, scope_id, _parse_client_scope, for_update=True
+            client_scopes, realm_id, scope_id, self._parse, for_update=True
         )
 
-    async def add(self, scope: ClientScope) -> None:
-        await self._transaction.execute(
-            insert(client_scopes), _values(scope), taken=_scope_conflict(scope)
-        )
+    def _parse(self, row: Any) -> ClientScope:
+        return restore_client_scope(row.document, row.realm_id, row.realm_default)
 
-    async def replace(self, scope: ClientScope) -> None:
-        one = update(client_scopes).where(is_row(client_scopes, scope.realm_id, scope.id))
-        await self._transaction.change(one.values(_values(scope)), taken=_scope_conflict(scope))
-
-    async def remove(self, realm_id: str, scope_id: str) -> bool:
-        return await self._transaction.remove(client_scopes, realm_id, scope_id)
-
-
-def _values(scope: ClientScope) -> dict[str, Any]:
-    return {
-        "realm_id": scope.realm_id,
-        "id": scope.id,
-        "name": scope.name,
-        "realm_default": scope.realm_default,
-        "document": render_client_scope(scope),
-    }
-
-
-def _parse_client_scope(row: Any) -> ClientScope:
-    return restore_client_scope(row.document, row.realm_id, row.realm_default)
-
-
-def _scope_conflict(scope: ClientScope) -> str:
-    return f"Client Scope {scope.name} already exists"
+    def _row(self, realm_id: str, value: ClientScope) -> dict[str, Any]:
+        own = {name: getattr(value, name) for name in ("id", "name", "realm_default")}
+        return {"realm_id": realm_id, **own, "document": render_client_scope(value)}
 
 
 _FIELDS = tuple(field.name for field in fields(Consent))

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from gateway.domain.certificates import STORED_AUTHORITIES
 from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.deliveries import QueueSignals
 from gateway.domain.forward_auth import ReservedNames
 from gateway.domain.hosts import HostOwners
 from gateway.domain.ports.storage import Stores
@@ -142,6 +143,7 @@ class SqlDatabase:
         self.lookups = SqlLookups(reader, LookupQueries.of(dialect), secrets)
         self.rotations = SqlRotations(reader, writer, dialect)
         self.changes = SqlChangeLogReader(reader, dialect)
+        self.queue_signals = QueueSignals()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:
@@ -164,6 +166,7 @@ class SqlDatabase:
                 stores.transaction.check()
         except DRIVER_FAILURES as error:
             raise named_failure(error) from error
+        self.queue_signals.notify(stores.transaction.queued)
 
     async def ping(self) -> None:
         try:

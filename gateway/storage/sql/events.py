@@ -1,25 +1,15 @@
-"""User events and admin events in SQL.
-
-Filters on columns of events, and the indexes that serve them.
-
-A filter that must not choose the index compares `column || ''`, for which there is no index. In a
-path `*` matches any text; every other character matches itself.
-Sources: https://www.sqlite.org/lang_expr.html (GLOB),
-https://www.postgresql.org/docs/15/indexes-opclass.html (text_pattern_ops)
-
-Pages of events, at a cost that does not grow with the log.
+"""User events and admin events in SQL: batches, filters, and pages whose cost does not grow.
 
 Each filter has an index in the order of time. With several filters, the one with the fewest rows
 is used, by counting up to SAMPLE rows of each; so no combination scans a realm. The cost still
 grows with the events before the page, with frequent values that rarely occur together, and for a
-path that begins with `*`.
+path that begins with `*`. A filter that must not choose the index compares `column || ''`, for
+which there is no index. In a path `*` matches any text; every other character matches itself.
 
-User events. Keycloak: Event.
-
-They arrive in batches, and again where the process that stored them died before it recorded that.
-A batch is one statement.
-
-Administrative events. Keycloak: AdminEvent.
+User events arrive in batches of one statement, and again if the process that stored them died
+before it recorded that. Keycloak: Event, AdminEvent.
+Sources: https://www.sqlite.org/lang_expr.html (GLOB),
+https://www.postgresql.org/docs/15/indexes-opclass.html (text_pattern_ops)
 """
 
 import json
@@ -123,7 +113,6 @@ class AnyOfValues:
     """Whether PostgreSQL indexes the column for patterns."""
 
     def found(self, events: EventsOf) -> tuple[Condition, ...]:
-        """Return a condition for each value."""
         if self._is_equality(events):
             return tuple(and_(self.column == value, *events.within()) for value in self.values)
         # PostgreSQL removes equal columns from an order, and would read along the index of time

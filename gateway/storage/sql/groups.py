@@ -1,12 +1,7 @@
-"""Groups in SQL.
+"""Groups in SQL: members, roles, and pages for administrators with the parents that make up a path.
 
-Groups, their members and their roles. A path joins the names from the top down.
-
-Keycloak: GroupRepresentation
-
-Groups for administrators: pages by SQL, and the parents that make up a path.
-
-Keycloak: GET groups, its `search`, `exact` and `q`
+A path joins the names from the top down. Keycloak: GroupRepresentation; GET groups, its `search`,
+`exact` and `q`
 """
 
 import json

@@ -24,6 +24,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from gateway.domain.ports.lookups import MOST_EXCHANGES
 from gateway.domain.ports.storage import DocumentKind
 from gateway.storage.sql.clients import EVERY_ROLE, is_always_listed
 from gateway.storage.sql.column_types import Name
@@ -73,6 +74,8 @@ _NAME: Final = bindparam("name", type_=Name)
 _ADDRESS: Final = bindparam("address", type_=Name)
 _KEY: Final = bindparam("key", type_=Name)
 _ADDRESS_KEY: Final = bindparam("address_key", type_=Name)
+CHAIN_NAMES: Final = tuple(f"name_{place}" for place in range(MOST_EXCHANGES))
+"""Parameters for the ids of the tokens that a token was exchanged from."""
 _CHANGE: Final = bindparam("change", type_=change_log.c.id.type)
 _ARRAYS: Final = {
     "sqlite": (func.json_group_array, func.json_array),
@@ -85,12 +88,14 @@ class LookupQueries:
     """The queries of one dialect.
 
     Parameters are `realm_id` and `name`; for an account also `address`, `key` and `address_key`,
-    which may be null; for
-    `revocation_and_changes` the id of a `change`; for `always_listed` the realm alone.
+    which may be null; for those of a chain CHAIN_NAMES; with changes the id of a `change`; for
+    `always_listed` the realm alone.
     """
 
     revocation: PreparedQuery
     revocation_and_changes: PreparedQuery
+    revocation_of_chain: PreparedQuery
+    revocation_of_chain_and_changes: PreparedQuery
     realm: PreparedQuery
     client: PreparedQuery
     client_name: PreparedQuery
@@ -107,7 +112,9 @@ class LookupQueries:
         if kind not in _COMPILED:
             statements = (
                 _revocation(),
-                _revocation_and_changes(dialect.name),
+                _revocation_and_changes(_revocation(), dialect.name),
+                _revocation_of_chain(),
+                _revocation_and_changes(_revocation_of_chain(), dialect.name),
                 _realm(dialect.name),
                 _client(dialect.name),
                 _client_name(),
@@ -132,10 +139,18 @@ def _revocation() -> Select[Any]:
     )
 
 
-def _revocation_and_changes(dialect: str) -> Select[Any]:
+def _revocation_of_chain() -> Select[Any]:
+    """Select a revoked one of the ids: of a token, and of those it was exchanged from."""
+    names = (_NAME, *(bindparam(name, type_=Name) for name in CHAIN_NAMES))
+    found = revocations.c.realm_id == _REALM, revocations.c.token_id.in_(names)
+    one = select(revocations.c.token_id).where(*found)
+    return one.limit(literal_column("1")).offset(literal_column("0"))
+
+
+def _revocation_and_changes(revocation: Select[Any], dialect: str) -> Select[Any]:
     """Select one row: the id of the token where it is revoked, and the changes after one."""
     changes = select(change_log.c.id, change_log.c.topics).where(change_log.c.id > _CHANGE)
-    revoked = _revocation().scalar_subquery()
+    revoked = revocation.scalar_subquery()
     return select(revoked.label("revoked"), _gathered("changes", changes, dialect))
 
 

@@ -14,8 +14,10 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
+from gateway.domain.flows import rules_in as flow_rules_in
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import (
+    MOST_EXCHANGES,
     ClientEntry,
     Found,
     SignInAccount,
@@ -28,15 +30,15 @@ from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import SecretsAtRest
+from gateway.domain.stored_profile import profile_in
 from gateway.domain.unique_names import name_key
 from gateway.domain.users import Credential, User
 from gateway.representations.client_scopes import restore_client_scope
-from gateway.representations.flows import rules_in as flow_rules_in
-from gateway.representations.stored_user_profile import profile_in
 from gateway.storage.sql.clients import read_client_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.lookup_statements import (
+    CHAIN_NAMES,
     CONSENT_COLUMNS,
     CREDENTIAL_COLUMNS,
     GROUP_COLUMNS,
@@ -76,17 +78,24 @@ class SqlLookups:
         self._no_user = _no_user(secrets)
         """Decoded where no user was found, so that timing does not reveal it (attacks: D11)."""
 
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        if not is_name(token_id):
+    async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
+        query, (own, *others) = self._queries.revocation, token_ids
+        names = {"name": own}
+        if others:
+            query, names = self._queries.revocation_of_chain, _token_names(token_ids)
+        elif not is_name(own):
             return False
-        query = self._queries.revocation
-        arguments = query.arguments(realm_id=realm_id, name=token_id)
+        arguments = query.arguments(realm_id=realm_id, **names)
         return bool(await self._executor.execute(query, arguments))
 
-    async def token_state(self, realm_id: str, token_id: str, after: int) -> TokenState:
-        query = self._queries.revocation_and_changes
-        name = token_id if is_name(token_id) else ""
-        arguments = query.arguments(realm_id=realm_id, name=name, change=after)
+    async def token_state(
+        self, realm_id: str, token_ids: tuple[str, ...], after: int
+    ) -> TokenState:
+        query, (own, *others) = self._queries.revocation_and_changes, token_ids
+        names = {"name": own if is_name(own) else ""}
+        if others:
+            query, names = self._queries.revocation_of_chain_and_changes, _token_names(token_ids)
+        arguments = query.arguments(realm_id=realm_id, change=after, **names)
         ((revoked, gathered),) = await self._executor.execute(query, arguments)
         changes = (
             RecordedChange(identity, tuple(json.loads(topics)))
@@ -196,7 +205,13 @@ class SqlLookups:
             realm,
             tuple(read_key_row(key, self._secrets) for key in found),
             _scopes(row),
-            flow_rules_in(realm.id, realm.flows, documents),
+            flow_rules_in(
+                realm.id,
+                realm.flows,
+                documents[DocumentKind.AUTHENTICATION_FLOW],
+                documents[DocumentKind.AUTHENTICATOR_CONFIG],
+                documents[DocumentKind.REQUIRED_ACTION],
+            ),
             profile_in(documents[DocumentKind.USER_PROFILE]),
         )
 
@@ -212,6 +227,18 @@ class SqlLookups:
         account = _Account._make(row[-len(_Account._fields) :])
         held = effective(_items(row.roles))
         return ClientEntry(client, read_user(account), held, in_scope, own, withheld)
+
+
+def _token_names(token_ids: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters for the ids; the first fills up the places of a chain.
+
+    Raises ValueError for too many: some would be ignored.
+    """
+    own, *others = [one if is_name(one) else "" for one in token_ids]
+    if len(others) > MOST_EXCHANGES:
+        raise ValueError("too many ids of exchanged tokens")
+    filled = [*others, *[own] * (MOST_EXCHANGES - len(others))]
+    return {"name": own} | dict(zip(CHAIN_NAMES, filled, strict=True))
 
 
 def _withheld(client: Client, row: Any) -> WithheldRoles | None:

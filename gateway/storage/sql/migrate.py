@@ -3,10 +3,9 @@
 PostgreSQL: an advisory lock for the length of the transaction. SQLite: an exclusive lock on a
 file beside the database, as rebuilding a table needs foreign keys off outside the transaction.
 
-Facts of a database, read before it is opened, so without SQLAlchemy and Alembic.
-
-A schema newer than this program's is left alone: during a rolling upgrade the previous version
-works on it (migrations/README.md).
+The revision is read before the database is opened, without SQLAlchemy and Alembic. A schema newer
+than this program's is left alone: during a rolling upgrade the previous version works on it
+(migrations/README.md).
 """
 
 import os

@@ -1,6 +1,4 @@
-"""What waits for delivery in the database: mails, webhooks and logout notices.
-
-What the tables of queues have in common: `realm_id`, `due_at` and `attempts`.
+"""Queues in the database: mails, webhooks and logout notices.
 
 A gateway claims rows by moving the instant when they are due, so that no second one sends them
 meanwhile. PostgreSQL lets gateways pass by the rows that another one is claiming; on SQLite one
@@ -8,25 +6,32 @@ transaction writes at a time.
 
 Rows of one realm (and kind) that were tried as often are a line. The index of a table has one line
 after another, each by the instant when its rows are due. A claim looks at the first row of each
-line, so its cost depends on the number of lines, never on how many rows wait.
+line, so its cost depends on the number of lines, never on the number of waiting rows.
 
-Mails to users: one row each, until a server has accepted the mail or it is given up.
-
-What a mail says is sealed: it may contain a link that signs in.
+A mail is a row until a server has accepted it or it is given up. Its content is sealed: it may
+contain a link that signs in.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Column, ColumnElement, Select, Table, and_, delete, func, or_, select, update
 
 from gateway.domain.deliveries import KEPT_AFTERWARDS as WEBHOOKS_KEPT
-from gateway.domain.deliveries import MOST_WAITING, LogoutNotice, WebhookDelivery, WebhookStatus
+from gateway.domain.deliveries import (
+    MOST_WAITING,
+    DeliveryQueue,
+    LogoutNotice,
+    RetriedT,
+    WebhookDelivery,
+    WebhookStatus,
+)
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import KEPT_AFTERWARDS as MAILS_KEPT
 from gateway.domain.mail import (
@@ -47,6 +52,8 @@ from gateway.storage.sql.schema import logout_notices as notices
 from gateway.storage.sql.schema import webhook_deliveries as webhooks
 from gateway.storage.sql.text_search import distinct_values
 from gateway.storage.sql.transaction import Transaction
+
+StatusT = TypeVar("StatusT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +165,58 @@ def _exists(_row: Any) -> bool:
     return True
 
 
-_SENT = {"due_at": None, "content": ""}
+class SqlDeliveryQueue(Generic[RetriedT, StatusT]):
+    """What the queues of mails and of webhooks have in common, on SQL."""
+
+    status: type[StatusT]
+    ended: Mapping[str, Any]
+    """What a row has once it is given up or sent."""
+
+    def __init__(
+        self, transaction: Transaction, table: Table, kinds: RowKinds | None = None
+    ) -> None:
+        self._transaction = transaction
+        self._table = table
+        self._rows = DeliveryRows(transaction, table, kinds)
+
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        return await self._rows.has_due(now, busy)
+
+    async def postpone(self, claimed: RetriedT, due_at: datetime, reason: str) -> None:
+        await self._change(claimed, {"due_at": due_at, "reason": reason})
+
+    async def give_up(self, claimed: RetriedT, now: datetime, reason: str) -> None:
+        await self._change(claimed, {**self.ended, "failed_at": now, "reason": reason})
+
+    async def _change(self, claimed: RetriedT, values: dict[str, Any]) -> None:
+        await self._rows.change([(claimed.realm_id, claimed.id)], values)
+
+    async def _list(
+        self, realm_id: str, first: int, most: int, *conditions: ColumnElement[bool]
+    ) -> tuple[StatusT, ...]:
+        columns = self._table.c
+        shown = select(self._table).where(columns.realm_id == realm_id, *conditions)
+        page = shown.order_by(columns.created_at, columns.id).offset(first).limit(most)
+        return await self._transaction.read(page, self._parse_status)
+
+    def _parse_status(self, row: Any) -> StatusT:
+        names = (each.name for each in fields(self.status))  # type: ignore[arg-type] # a dataclass
+        return self.status(**{name: getattr(row, name) for name in names})
+
+
+_SENT: Final = MappingProxyType({"due_at": None, "content": ""})
 KINDS = RowKinds(mails.c.kind, claimed=frozenset(MailKind), less_urgent=NOTIFICATIONS)
 """A newer gateway sends what this one does not know."""
 _UNREADABLE = "the encryption key does not open it"
 
 
-class SqlMails:
+class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
     """MailQueue on SQL."""
 
+    status, ended = MailStatus, _SENT
+
     def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
-        self._transaction = transaction
-        self._rows = DeliveryRows(transaction, mails, KINDS)
+        super().__init__(transaction, mails, KINDS)
         self._secrets = secrets
 
     async def add(self, queued: QueuedMail) -> bool:
@@ -187,12 +234,14 @@ class SqlMails:
             await self._do_same_work(queued)
             return True
         await self._transaction.insert_missing(mails, [queued_row(queued, self._secrets)])
+        self._transaction.queued.add(DeliveryQueue.MAILS)
         return True
 
     async def _do_same_work(self, queued: QueuedMail) -> None:
         """Take as long as for a mail: write a row that says nothing and is purged as others."""
         queued_row(queued, self._secrets)
         await self._transaction.insert_missing(change_log, [{"topics": ()}])
+        self._transaction.queued.add(DeliveryQueue.MAILS)
 
     async def _count_recent(self, queued: QueuedMail, limit: MailLimit) -> int:
         """Return how many mails of its sort the user has got in the period."""
@@ -208,9 +257,6 @@ class SqlMails:
         """Return whether mails of its sort that wait in the realm leave no room for it."""
         return await self._rows.is_full(queued.realm_id, limit.waiting, _of_sort(limit))
 
-    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
-        return await self._rows.has_due(now, busy)
-
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
     ) -> tuple[QueuedMail, ...]:
@@ -221,31 +267,15 @@ class SqlMails:
         await self._rows.change(lost, {**_SENT, "failed_at": now, "reason": _UNREADABLE})
         return tuple(found)
 
-    async def postpone(self, queued: QueuedMail, due_at: datetime, reason: str) -> None:
-        await self._change(queued, {"due_at": due_at, "reason": reason})
-
-    async def sent(self, queued: QueuedMail, now: datetime) -> None:
-        await self._change(queued, {**_SENT, "sent_at": now})
-
-    async def give_up(self, queued: QueuedMail, now: datetime, reason: str) -> None:
-        await self._change(queued, {**_SENT, "failed_at": now, "reason": reason})
+    async def delivered(self, claimed: QueuedMail, now: datetime) -> None:
+        await self._change(claimed, {**_SENT, "sent_at": now})
 
     async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
-        shown = (
-            select(mails)
-            .where(mails.c.realm_id == realm_id, mails.c.sent_at.is_(None))
-            .order_by(mails.c.created_at, mails.c.id)
-            .offset(first)
-            .limit(most)
-        )
-        return await self._transaction.read(shown, _mail_status)
+        return await self._list(realm_id, first, most, mails.c.sent_at.is_(None))
 
     async def purge(self, now: datetime) -> None:
         over = or_(mails.c.sent_at <= now - PERIOD, mails.c.failed_at <= now - MAILS_KEPT)
         await self._transaction.execute(delete(mails).where(over))
-
-    async def _change(self, queued: QueuedMail, values: dict[str, Any]) -> None:
-        await self._rows.change([(queued.mail.realm_id, queued.mail.id)], values)
 
     def _read(self, row: Any) -> QueuedMail | None:
         try:
@@ -310,23 +340,17 @@ def _content(mail: Mail) -> str:
     )
 
 
-def _mail_status(row: Any) -> MailStatus:
-    return MailStatus(**{name: getattr(row, name) for name in MailStatus.__dataclass_fields__})
-
-
 def _context(realm_id: str, mail_id: str) -> str:
     return f"mail:{realm_id}:{mail_id}"
 
 
-_DELIVERED = {"due_at": None}
-
-
-class SqlWebhooks:
+class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
     """WebhookQueue on SQL."""
 
+    status, ended = WebhookStatus, MappingProxyType({"due_at": None})
+
     def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._rows = DeliveryRows(transaction, webhooks)
+        super().__init__(transaction, webhooks)
 
     async def add(self, realm_id: str, added: Sequence[WebhookDelivery]) -> bool:
         if await self._rows.is_full(realm_id, MOST_WAITING):
@@ -343,41 +367,25 @@ class SqlWebhooks:
             for delivery in added
         ]
         await self._transaction.insert_missing(webhooks, rows)
+        self._transaction.queued.add(DeliveryQueue.WEBHOOKS)
         return True
-
-    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
-        return await self._rows.has_due(now, busy)
 
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
     ) -> tuple[WebhookDelivery, ...]:
         return tuple(map(_delivery, await self._rows.claim(now, lease, most, busy)))
 
-    async def postpone(self, delivery: WebhookDelivery, due_at: datetime, reason: str) -> None:
-        await self._rows.change([_key(delivery)], {"due_at": due_at, "reason": reason})
-
-    async def received(self, delivery: WebhookDelivery) -> None:
-        row = webhooks.c.realm_id == delivery.realm_id, webhooks.c.id == delivery.id
+    async def delivered(self, claimed: WebhookDelivery, now: datetime) -> None:  # noqa: ARG002
+        row = webhooks.c.realm_id == claimed.realm_id, webhooks.c.id == claimed.id
         await self._transaction.execute(delete(webhooks).where(*row))
 
-    async def give_up(self, delivery: WebhookDelivery, now: datetime, reason: str) -> None:
-        await self._rows.change(
-            [_key(delivery)], {**_DELIVERED, "failed_at": now, "reason": reason}
-        )
-
     async def list(self, realm_id: str, first: int, most: int) -> tuple[WebhookStatus, ...]:
-        shown = (
-            select(webhooks)
-            .where(webhooks.c.realm_id == realm_id)
-            .order_by(webhooks.c.created_at, webhooks.c.id)
-            .offset(first)
-            .limit(most)
-        )
-        return await self._transaction.read(shown, _webhook_status)
+        return await self._list(realm_id, first, most)
 
     async def retry(self, realm_id: str, now: datetime) -> int:
         given_up = webhooks.c.realm_id == realm_id, webhooks.c.failed_at.is_not(None)
         again = {"due_at": now, "created_at": now, "attempts": 0, "failed_at": None}
+        self._transaction.queued.add(DeliveryQueue.WEBHOOKS)
         return await self._transaction.count_changed(
             update(webhooks).where(*given_up).values(again)
         )
@@ -387,18 +395,8 @@ class SqlWebhooks:
         await self._transaction.execute(delete(webhooks).where(over))
 
 
-def _key(delivery: WebhookDelivery) -> tuple[str, str]:
-    return (delivery.realm_id, delivery.id)
-
-
 def _delivery(row: Any) -> WebhookDelivery:
     return WebhookDelivery(row.realm_id, row.id, row.body, row.created_at, row.attempts + 1)
-
-
-def _webhook_status(row: Any) -> WebhookStatus:
-    return WebhookStatus(
-        **{name: getattr(row, name) for name in WebhookStatus.__dataclass_fields__}
-    )
 
 
 _FIELDS = tuple(field.name for field in fields(LogoutNotice))
@@ -417,6 +415,8 @@ class SqlLogoutNotices:
             for notice in added
         ]
         await self._transaction.insert_missing(notices, rows)
+        if rows:
+            self._transaction.queued.add(DeliveryQueue.LOGOUT_NOTICES)
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
         return await self._rows.has_due(now, busy)

@@ -62,9 +62,8 @@ class SqlResources(Generic[ValueT]):
         return await self._transaction.get(self._table, realm_id, identity, self._parse)
 
     async def add(self, realm_id: str, value: ValueT) -> None:
-        await self._transaction.execute(
-            insert(self._table), self._row(realm_id, value), taken=self._kind.conflict_message
-        )
+        row = self._row(realm_id, value)
+        await self._transaction.execute(insert(self._table), row, taken=self._conflict(row))
 
     async def put(self, realm_id: str, value: ValueT) -> None:
         row = self._row(realm_id, value)
@@ -72,11 +71,15 @@ class SqlResources(Generic[ValueT]):
         await self._transaction.execute(
             insert_into(self._table, self._transaction.dialect)
             .values(row)
-            .on_conflict_do_update(index_elements=_KEY, set_=changed)
+            .on_conflict_do_update(index_elements=_KEY, set_=changed),
+            taken=self._conflict(row),
         )
 
     async def remove(self, realm_id: str, identity: str) -> bool:
         return await self._transaction.remove(self._table, realm_id, identity)
+
+    def _conflict(self, row: Mapping[str, Any]) -> str:
+        return self._kind.conflict_message.format_map(row)
 
     def _parse(self, row: Any) -> ValueT:
         names = self._kind.columns

@@ -1,8 +1,4 @@
-"""Roles and their holders, in SQL.
-
-Roles, composites, grants and scopes. Keycloak: role mappings, scope mappings.
-
-Roles for administrators, in one statement however many roles there are.
+"""Roles in SQL: composites, holders and scopes, and pages for administrators in one statement.
 
 Keycloak: roles, role mappings, scope mappings
 """

@@ -1,25 +1,15 @@
 """Offline sessions, families of refresh tokens, and initial access tokens in SQL.
 
-Offline sessions: they outlive the browser, and every restart. Keycloak: 3, offline sessions.
+Every change of an offline session changes its row first: a refresh that runs at the same time as
+the end of a session either comes before it or finds no row, so it re-creates nothing. An offline
+session outlives the browser and every restart. Keycloak: 3 (sessions), offline sessions.
 
-Every change of a session changes its row first: a refresh that runs at the same time as the end of
-a session either comes before it or finds no row, so it re-creates nothing.
-
-The current token of a family of refresh tokens: compared, set and on disk before the answer.
-
-Which token is accepted is decided by `RefreshFamily.use`.
-
-A token that was issued while the realm did not rotate has no family: its first use begins one under
-its own id. The row is inserted with that use in it, so of parallel first uses one inserts it and
-the others find it.
-
-A family is read, and written only if it has not changed since: of parallel uses one succeeds, and
-the others read it again. So no lock is held while a request waits.
-Spec: RFC 9700 §4.14; Keycloak: 2.4; attacks: C9
-
-Families of refresh tokens, which `rotations` uses, and revoked tokens, which `lookups` find.
-
-Spec: RFC 9700 §4.14, RFC 7009 §2; Keycloak: 2.4
+The current token of a family is compared, set and on disk before the answer. `RefreshFamily.use`
+decides which token is accepted. A token that was issued while the realm did not rotate has no
+family: its first use begins one under its own id. The first use inserts the row atomically;
+concurrent first uses find it. A family is read, and written only if it has not changed since: of
+parallel uses one succeeds, and the others read it again. So no lock is held while a request waits.
+Spec: RFC 9700 §4.14, RFC 7009 §2; Keycloak: 2.4 rotation; attacks: C9
 """
 
 from collections import defaultdict

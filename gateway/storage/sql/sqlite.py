@@ -1,13 +1,10 @@
 """SQLite: write-ahead log, every commit flushed to disk, one writer in each process.
 
-Writers begin with BEGIN IMMEDIATE, so that they wait instead of failing half-way.
+Writers begin with BEGIN IMMEDIATE, so that they wait instead of failing half-way. Prepared queries
+run on one connection in a thread of its own: SQLite answers from memory in microseconds, but on a
+slow disk it may take long. Queries that arrive while the thread is busy go to it together: they
+share the switch between threads, which costs more than their execution.
 Source: https://www.sqlite.org/pragma.html, https://www.sqlite.org/lang_transaction.html
-
-Prepared queries on SQLite: one connection in a thread of its own.
-
-SQLite answers from memory in microseconds, but on a slow disk it may take long, so no query runs on
-the event loop. Queries that arrive while the thread is busy go to it together: they share the
-switch between threads, which costs more than their execution.
 """
 
 import asyncio

@@ -1,12 +1,11 @@
-"""Search for a part of a name without regard to case.
+"""Search for a part of a name without regard to case, and the distinct values of indexed columns.
 
 Databases lower ASCII letters alone, or those of their locale. So a statement searches for the
 longest ASCII part of the text, and its rows are compared again with the whole text. It never
 searches for more than one part: a pattern with many `%` takes a database very long.
 
-Reads which values of columns occur in a table, by one step in an index for each.
-
-`SELECT DISTINCT` reads every row instead. PostgreSQL wiki: "Loose indexscan"
+Distinct values take one step in an index each; `SELECT DISTINCT` reads every row instead.
+PostgreSQL wiki: "Loose indexscan"
 """
 
 import re
@@ -82,7 +81,6 @@ def _combined(
     column: Column[Any],
     conditions: Sequence[ColumnElement[bool]],
 ) -> CTE:
-    """Return each combination with every value of one more column."""
 
     def least(of: CTE, *further: ColumnElement[bool]) -> ScalarSelect[Any]:
         same = (each == of.c[each.name] for each in known)

@@ -32,6 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
 
+from gateway.domain.deliveries import DeliveryQueue
 from gateway.domain.errors import (
     AlreadyExists,
     FieldError,
@@ -63,6 +64,8 @@ class Transaction:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
         self._failure: RealmgateError | None = None
+        self.queued: set[DeliveryQueue] = set()
+        """Queues that repositories have added entries to, which are due at once."""
         self.dialect = connection.dialect.name
         """The name of the database: `sqlite` or `postgresql`."""
 

@@ -1,11 +1,8 @@
-"""Rows of credentials, whose secrets are sealed, and the owner of a security key.
+"""Rows of credentials with sealed secrets, owners of security keys, and costs of password hashes.
 
-Keycloak: CredentialRepresentation; Spec: WebAuthn Level 3 §7.1
-
-Which costs the password hashes of a realm have: a row for each that is in use.
-
-A refused sign-in takes the work of the dearest ones, for every name. A row is written with each
-password; `recount_costs` removes those of passwords that are gone.
+The table of costs has a row for each cost in use in a realm. A refused sign-in takes the work of
+the highest cost, for every name. A row is written with each password; `recount_costs` removes
+unused rows. Keycloak: CredentialRepresentation; Spec: WebAuthn Level 3 §7.1
 """
 
 import json
@@ -18,9 +15,8 @@ from sqlalchemy import Column, ForeignKey, Integer, Table, and_, delete, or_, se
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.limits.password_hashing import HashCost, hash_cost_of
 from gateway.domain.secrets import SecretsAtRest
-from gateway.domain.users import Credential
+from gateway.domain.users import PASSWORD, Credential
 from gateway.domain.web_authn import key_digest
-from gateway.representations.users import PASSWORD
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.schema import credentials, metadata
 from gateway.storage.sql.transaction import Transaction, lock_texts, portions

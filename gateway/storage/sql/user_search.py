@@ -1,28 +1,19 @@
-"""Searches for users: the conditions of a match, and the index entries that find matches.
+"""Searches for users: conditions, index terms, and pages at a cost independent of the realm's size.
 
-Keycloak: GET users. `search` is a prefix, with `*` for any text, or the whole field in quotes; the
-other texts are a part of their field, or the whole of it with `exact`.
+`search` is a prefix, with `*` for any text, or the whole field in quotes; the other texts are a
+part of their field, or the whole of it with `exact`. Keycloak: GET users, `q`
 
-Pages of users and their number, at a cost that does not grow with the realm.
+A page is first read along the order of names, which fills it quickly if many users match; else an
+index of search terms finds the few matches. The cost still grows with the users before the page,
+with counted users, and with many matches that are all late in the order.
 
-A page is first read along the order of names, which fills it quickly where many users match.
-Where it does not, few match, and an index of search terms finds them.
-The cost still grows with the users before the page, with those that are counted, and with many
-matches that are all late in the order.
-
-The terms under which the databases index users, so that any part of a name is found quickly.
-
-A term is three characters that follow each other in a user name, an address or a name; the last
-one and two are terms as well, so a shorter text is the beginning of a term. A mark
-before each text makes its beginning a term of its own. Triggers (SQLite) and the expression of an
-index (PostgreSQL) make the same terms, see revision 0003. A user may have all terms of a search
-and not match it: what is found by them is compared again.
+A term is three successive characters of a user name, an address or a name; the last one and two are
+terms as well, so a shorter text is the beginning of a term. A mark before each text makes its
+beginning a term of its own. Triggers (SQLite) and the expression of an index (PostgreSQL) make the
+same terms, see revision 0003. A user may have all terms of a search and not match it: results are
+compared again. Attributes are searched by equality, without regard to case; long values, and texts
+that a database refuses, are indexed by their digest, so no row exceeds the limit of PostgreSQL.
 Source: https://www.sqlite.org/fts5.html, https://www.postgresql.org/docs/15/textsearch.html
-
-The index of user attributes: search by equality, without regard to case.
-
-Long values, and texts that a database refuses, are indexed by their digest: so every value can be
-searched, and no index row exceeds the limit of PostgreSQL. Keycloak: GET users, `q`
 """
 
 import hashlib

@@ -1,15 +1,10 @@
 """The HTTP server of a worker: `serve` runs one ASGI application on one socket.
 
 Hypercorn accepts the connections. Requests that arrive whole are answered by this package, all
-others by Hypercorn through h11. `overrides.py` lists what this package replaces in Hypercorn and
-h11, and the versions it was checked against.
-
-What this package replaces in Hypercorn and h11, and the versions it was checked against.
-
-Hypercorn has no public interface for any of it. Before CHECKED_VERSIONS names a new version, read
-each entry against the source of that version and run the tests of the server.
-A test fails for another installed version, for a name that is gone and for an override that is
-missing here.
+others by Hypercorn through h11. OVERRIDES lists the replaced parts of Hypercorn and h11, which have
+no public interface for any of it. Before CHECKED_VERSIONS names a new version, read each entry
+against the source of that version and run the tests of the server. A test fails for another
+installed version, for a name that is gone and for an override that is missing here.
 """
 
 from typing import Final

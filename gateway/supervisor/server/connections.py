@@ -5,12 +5,10 @@ task and in one write; Hypercorn answers all others through h11. Hypercorn itsel
 of a client that went away until its keep-alive time is over, and waits forever for a client that
 sends half a request or does not read the response.
 
-Accepts the connections of a listening socket, and lets an end lose none of them.
-
-asyncio's server stops accepting when it closes, while the kernel goes on: connections that arrive
-until the last process has closed the socket wait in its queue with their requests, and are reset
-then. A proxy answers 502 to each such request that it must not send again.
-Source: attacks F14
+An end loses no accepted connection. asyncio's server stops accepting when it closes, while the
+kernel continues: connections that arrive until the last process has closed the socket wait in its
+queue with their requests, and are reset then. A proxy answers 502 to each such request that it must
+not send again. Source: attacks F14
 """
 
 import asyncio
@@ -308,7 +306,7 @@ class _Connection(TCPServer):
                 self._discard_timer.cancel()
 
     async def _serve(self) -> None:
-        while data := await self._read():
+        while data := await self._receive_bytes():
             if self._discards:
                 continue
             is_between = not self._has_used_h11 or self._http11.between_requests
@@ -324,7 +322,7 @@ class _Connection(TCPServer):
                 if not self._discards:
                     break
 
-    async def _read(self) -> bytes:
+    async def _receive_bytes(self) -> bytes:
         try:
             return await self.reader.read(MAX_RECV)
         except OSError:

@@ -1,20 +1,15 @@
-"""Requests that arrive whole and in plain form, as a proxy sends them, read in a few steps.
+"""Requests that arrive whole and in plain form, as a proxy sends them, and their responses.
 
-This reader accepts a strict part of what h11 accepts, and reads it as h11 does. It leaves all else
-to h11: requests in pieces or several at once, other versions, CONNECT, transfer codings, options
-of the connection, folded lines, bytes beyond ASCII, and every malformed request.
-Spec: RFC 9112 §3, §5, §6
-
-The response to one whole request, head and first part of the body in one write.
-
-Its framing is checked as h11 checks it: no line end in a header, a body as long as Content-Length.
-Spec: RFC 9112 §6, RFC 9110 §6.4.1, §9.3.2
-
-How a server ends without losing a request of a proxy that keeps its connections open.
+This reader accepts a strict part of h11's input, and reads it as h11 does. It leaves all else to
+h11: requests in pieces or several at once, other versions, CONNECT, transfer codings, options of
+the connection, folded lines, bytes beyond ASCII, and every malformed request. Head and first part
+of the response are sent in one write, with h11's checks: no line end in a header, a body as long as
+Content-Length.
 
 A proxy may send a request at the moment when its idle connection is closed; a POST is then lost,
 for the proxy must not send it again. So each response announces the end of its connection, and
-idle connections are closed when requests have ceased. Source: RFC 9112 §9.6; attacks F14
+idle connections are closed when requests have ceased.
+Spec: RFC 9110 §6.4.1, §9.3.2, RFC 9112 §3, §5, §6, §9.6; attacks F14
 """
 
 import asyncio

@@ -14,6 +14,7 @@ from gateway.admin.access import operator
 from gateway.admin.changes import Changes
 from gateway.admin.key_rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
 from gateway.crypto.realm_keys import PyJwtKeyFactory
+from gateway.domain.clients import with_attributes
 from gateway.domain.clients.client import Client
 from gateway.domain.errors import (
     AlreadyExists,
@@ -28,7 +29,6 @@ from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm, SessionLimits, TokenLifespans
 from gateway.domain.refusals import NotFound
 from gateway.domain.secrets import SecretsAtRest
-from gateway.representations.clients.settings import with_attributes
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.storage import StoredDatabase
 from tests.support.tokens import header_of

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.migration import migrated
-from gateway.representations.flows import DEFAULT_ACTIONS
+from gateway.domain.flows import DEFAULT_ACTIONS
 
 OLD_ACTIONS = [
     {"alias": "CONFIGURE_TOTP", "priority": 10},

@@ -172,6 +172,7 @@ async def test_a_good_request_is_accepted_as_it_was_sent() -> None:
         ({"prompt": "none login"}, "invalid_request", "Invalid parameter: prompt"),
         ({"claims": "x"}, "invalid_request", "Invalid parameter: claims"),
         ({"claims": "[]"}, "invalid_request", "Invalid parameter: claims"),
+        ({"claims": "null"}, "invalid_request", "Invalid parameter: claims"),
         ({"claims": '{"id_token":1}'}, "invalid_request", "Invalid parameter: claims"),
         ({"claims": '{"id_token":{"a":NaN}}'}, "invalid_request", "Invalid parameter: claims"),
         ({"claims": '{"id_token":{"a":1e999}}'}, "invalid_request", "Invalid parameter: claims"),

@@ -12,7 +12,7 @@ from gateway.domain.certificates import (
     ProxyVerdict,
     TrustLevel,
 )
-from gateway.representations.clients.settings import with_attributes
+from gateway.domain.clients import with_attributes
 from tests.support.chains import issue
 from tests.support.stored_values import client
 

@@ -176,10 +176,10 @@ def test_a_list_is_verified_for_an_authority_that_comes_later() -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     lists = RevocationListSet([parse_revocation_list(_der(_entry(5))), _of(key)])
     for authority in (AUTHORITY, _authority(key)):
-        found = lists.find(authority)
+        found = lists.find_list(authority)
         assert found is not None
         assert found.is_signed_by(authority)
-    assert lists.find(_authority(ec.generate_private_key(ec.SECP256R1()))) is None
+    assert lists.find_list(_authority(ec.generate_private_key(ec.SECP256R1()))) is None
 
 
 def test_a_list_that_does_not_name_all_that_is_revoked_is_unusable_with_its_reason() -> None:
@@ -214,7 +214,7 @@ def test_a_list_that_does_not_name_all_that_is_revoked_is_unusable_with_its_reas
         found = parse_revocation_list(der)
         assert reason in (found.incomplete or ""), reason
         lists = RevocationListSet([found])
-        assert lists.find(AUTHORITY) is None
+        assert lists.find_list(AUTHORITY) is None
         assert lists.reason(AUTHORITY) == found.incomplete
 
 

@@ -34,7 +34,7 @@ def test_a_settled_file_is_not_read_for_each_request(
     now = time.time_ns() + clock
     monkeypatch.setattr(time, "time_ns", lambda: now)
     watched = WatchedFile(path)
-    assert watched.read() == b"list"
+    assert watched.read_content() == b"list"
     opened.clear()
     assert [watched.read_if_changed() for _ in range(3)] == [None] * 3
     assert opened == []
@@ -51,7 +51,7 @@ def test_a_file_that_was_just_written_is_compared_by_its_content(
     written = path.stat().st_mtime_ns + file_ahead
     os.utime(path, ns=(written, written))
     watched = WatchedFile(path)
-    watched.read()
+    watched.read_content()
     opened.clear()
     assert watched.read_if_changed() is None
     assert opened == [str(path)]

@@ -1,5 +1,6 @@
 """Hosts in their one normal form, the owners of a host name, and the site of the proxy's server."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -182,6 +183,63 @@ def test_no_order_of_rows_decides_who_has_a_host(
         assert found is None
     else:
         assert found is None or found.realms[0] in owners
+
+
+@given(
+    urls=st.lists(st.sampled_from(_HOSTS), min_size=1, max_size=2, unique=True),
+    hosts=st.lists(st.sampled_from(_HOSTS), max_size=5, unique=True),
+    asked=st.sampled_from([host for host in _HOSTS if not host.startswith("*")]),
+)
+def test_no_stored_site_has_a_host_of_the_gateway(
+    urls: list[str], hosts: list[str], asked: str
+) -> None:
+    """A realm stored the site before the gateway got the name."""
+    own = [url for url in urls if not url.startswith("*")]
+    of_realm = [_site(f"s{number}", "one", host) for number, host in enumerate(hosts)]
+    table = settled_table([], of_realm, [f"https://{host}" for host in own])
+    alone = settled_table([], of_realm)
+    if any(_stands_for(host, asked) for host in own):
+        assert table.site(asked) is None
+    for site in of_realm:
+        (host,) = site.hosts
+        covers = any(_stands_for(host, name) or _stands_for(name, host) for name in own)
+        assert (site in table.sites) is not covers
+        assert (without_port(host) in table.contested) is covers
+    assert alone.contested == {}
+
+
+@pytest.mark.parametrize(
+    ("domain", "realm", "outcome"),
+    [
+        ("example.org", "one", "refused"),
+        ("apps.example.org", "one", "refused"),
+        ("example.org", "ops", "kept"),
+        ("example.com", "one", "kept"),
+        (None, "one", "kept"),
+    ],
+)
+def test_no_stored_site_shares_cookies_with_the_rules_file(
+    domain: str | None, realm: str, outcome: str
+) -> None:
+    """A realm stored the site before; the wildcard of the realm does not open its host either."""
+    is_refused = outcome == "refused"
+    file = replace(_site("file", "ops", "wiki.example.org"), cookie_domain="example.org")
+    old = replace(_site("old", realm, "a.apps.example.org"), cookie_domain=domain)
+    table = settled_table([file], [old, _site("rest", realm, "*.apps.example.org")])
+    name = "a.apps.example.org"
+    found = find_rule(table, OriginalRequest("GET", "https", name, "/", f"{name}:443"))
+    assert isinstance(found, tuple) is not is_refused
+    assert (name in table.contested) is is_refused
+    site = table.site(name)
+    assert site is not None
+    assert (site.cookie_domain is None, site.name) == (is_refused or domain is None, "old")
+    assert isinstance(
+        find_rule(
+            table,
+            OriginalRequest("GET", "https", "wiki.example.org", "/", "wiki.example.org:443"),
+        ),
+        tuple,
+    )
 
 
 def _decides(table: SiteTable, server: str, host: str, scheme: str = "https") -> str | None:

@@ -33,6 +33,7 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes, RealmScopes, resolve_claims
 from gateway.protocol.tokens.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.userinfo import userinfo_document
+from gateway.representations.client_scopes import MAPPER_DESCRIPTIONS
 from gateway.representations.components import SettingKind
 from tests.support.tokens import claims_of
 
@@ -90,7 +91,7 @@ def _option(name: str, kind: SettingKind) -> st.SearchStrategy[str]:
 
 def mappers_of(mapper_type: str) -> st.SearchStrategy[ProtocolMapper]:
     """Return mappers of a type with any of its options, in every kind of document."""
-    properties = CLAIM_MAPPERS[mapper_type].description.properties
+    properties = MAPPER_DESCRIPTIONS[mapper_type].properties
     own = {one.name: _option(one.name, one.kind) for one in properties}
     more = {
         "claim.name": claim_names,
@@ -256,6 +257,7 @@ def _check_access(decided: Decided) -> Mapping[str, Any]:
         sid=decided.part.session.id if decided.part else ABSENT,
         realmgate_client_session=ABSENT,
         realmgate_exchanged_from=ABSENT,
+        realmgate_exchanged_tokens=ABSENT,
         scope="openid",
         cnf=ABSENT,
         at_hash=ABSENT,

@@ -2,9 +2,9 @@
 
 import pytest
 
+from gateway.domain.clients import with_attributes
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.tokens import encrypt_id_token
-from gateway.representations.clients.settings import with_attributes
 from tests.support.authorization_requests import client_entry
 
 

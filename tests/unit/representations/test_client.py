@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.domain.clients import allowed_origins, client_settings
 from gateway.domain.clients.client import Client, ProtocolMapper
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
@@ -18,8 +19,6 @@ from gateway.representations.clients.client import (
     render_client,
     restore_client,
 )
-from gateway.representations.clients.settings import client_settings
-from gateway.representations.clients.validation import allowed_origins
 from tests.support.realms import counts, json_values, names, texts, thorough
 
 SUBJECT = "x509.subjectdn"

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, client_settings, with_attributes
 from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
 from gateway.representations.clients import (
     render_client,
     restore_client,
     with_secret_expiration,
 )
-from gateway.representations.clients.settings import client_settings, with_attributes
 from tests.support.realms import thorough
 
 PLAIN = Client("id", "realm", "app")

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from gateway.domain.clients import origins_of
 from gateway.domain.clients.client import Client
 from gateway.representations.clients.client import parse_client, render_client, restore_client
-from gateway.representations.clients.validation import explained, origins_of, wrong_addresses
+from gateway.representations.clients.validation import explained, wrong_addresses
 
 FRAGMENT = "must not contain an URL fragment"
 ILLEGAL = "uses an illegal scheme"

@@ -7,13 +7,13 @@ import pytest
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import LoginSettings
+from gateway.domain.stored_profile import rules_of
 from gateway.domain.user_profile import ProfileAttribute, UnmanagedPolicy, Viewer
 from gateway.representations.refusals import UnknownField
 from gateway.representations.user_profile import (
     ProfileRefused,
     parse_user_profile,
     render_metadata,
-    rules_of,
     standard_user_profile,
 )
 

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.domain.deliveries import FailedDelivery
+from gateway.domain.deliveries import DeliveryQueue, FailedDelivery, QueueSignals
 from gateway.domain.errors import StoreUnavailable
 from gateway.supervisor.deliveries import AT_ONCE, MAILS, OF_REALM, run_deliveries
 
@@ -23,9 +24,11 @@ class _Waiting:
     """A queue in memory. Items of the realm `hanging` are sent when `released` is set."""
 
     due: list[_Item]
+    signals: QueueSignals = field(default_factory=QueueSignals)
     released: asyncio.Event = field(default_factory=asyncio.Event)
     begun: list[_Item] = field(default_factory=list)
     sent: list[_Item] = field(default_factory=list)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
     failures: int = 0
 
     async def claim(self, most: int, busy: Collection[str] = ()) -> list[_Item]:
@@ -47,6 +50,7 @@ class _Waiting:
                 realm_id="refusing", subject="1", attempts=3, reason="451", is_last=False
             )
         self.sent.append(claimed)
+        self.arrived.set()
         return None
 
 
@@ -56,7 +60,7 @@ def _items(realm_id: str, number: int) -> list[_Item]:
 
 async def _run_until_idle(waiting: _Waiting) -> "asyncio.Task[None]":
     """Begin the loop; return when nothing is claimed any more."""
-    task = asyncio.create_task(run_deliveries(waiting, MAILS))
+    task = asyncio.create_task(run_deliveries(waiting, MAILS, waiting.signals, timedelta(hours=1)))
     for _ in range(200):
         await asyncio.sleep(0)
     return task
@@ -112,3 +116,25 @@ async def test_an_unavailable_store_is_said_once_and_ends_nothing() -> None:
         assert not task.done()
         await _end(task)
     assert [line["event"] for line in lines] == ["mails left for later"]
+
+
+async def test_a_signal_ends_the_wait_for_the_next_look() -> None:
+    waiting = _Waiting([])
+    task = await _run_until_idle(waiting)
+    waiting.due = _items("quick", 1)
+    waiting.signals.notify([DeliveryQueue.WEBHOOKS])
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert not waiting.sent
+    waiting.signals.notify([DeliveryQueue.MAILS])
+    async with asyncio.timeout(30):
+        await waiting.arrived.wait()
+    assert len(waiting.sent) == 1
+    await _end(task)
+
+
+async def test_a_signal_before_the_wait_is_not_lost() -> None:
+    signals = QueueSignals()
+    signals.notify([DeliveryQueue.MAILS, DeliveryQueue.MAILS])
+    assert await signals.wait(DeliveryQueue.MAILS, timedelta(hours=1))
+    assert not await signals.wait(DeliveryQueue.MAILS, timedelta())

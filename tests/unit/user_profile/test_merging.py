@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway.domain.stored_profile import rules_of
 from gateway.domain.user_profile import (
     LONGEST_UNMANAGED,
     Sent,
@@ -20,7 +21,7 @@ from gateway.domain.user_profile import (
     with_values,
 )
 from gateway.domain.users import User
-from gateway.representations.user_profile import rules_of, standard_user_profile
+from gateway.representations.user_profile import standard_user_profile
 
 EVERYBODY = {"view": ["admin", "user"], "edit": ["admin", "user"]}
 BEFORE = {"username": ("bob",), "email": ("b@x.test",), "firstName": ("Bob",), "old": ("1",)}

@@ -15,7 +15,7 @@ from gateway.domain.realm import Localization, Realm, SecurityHeaders
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
 from gateway.http.pages.page_values import Message, ShownApplication
 from gateway.http.pages.renderer import PAGES
-from gateway.http.pages.samples import SAMPLES
+from gateway.http.pages.theme_check import SAMPLES
 from gateway.http.pages.views import (
     ErrorPage,
     FrontChannelLogoutPage,

@@ -7,8 +7,7 @@ import pytest
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import Realm
 from gateway.http.pages import PageFrame, PageRenderer, Resources, ResourceUrls, load_designs
-from gateway.http.pages.samples import SAMPLES
-from gateway.http.pages.theme_check import check_themes
+from gateway.http.pages.theme_check import SAMPLES, check_themes
 
 REALM = Realm("demo", "demo")
 

@@ -19,15 +19,13 @@ from gateway.domain.certificate_names import (
     CertificateName,
     CertificateTemplate,
 )
-from gateway.domain.clients import (
+from gateway.domain.clients.client import LONGEST_DEVICE_LOCK, Client, DeviceSettings
+from gateway.domain.clients.settings import (
     ANY_ALGORITHM,
-    LONGEST_DEVICE_LOCK,
     UNREADABLE_TIME,
     ChosenAlgorithm,
     ChosenContentEncryption,
     ChosenKeyManagement,
-    Client,
-    DeviceSettings,
 )
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, ContentEncryption, KeyManagement
 from gateway.domain.realm import (
@@ -37,7 +35,6 @@ from gateway.domain.realm import (
     parse_levels,
     parse_overlap,
 )
-from gateway.representations.shapes import MAX_INTEGER
 
 _ALGORITHMS: Final = {str(algorithm): algorithm for algorithm in ALGORITHMS_OF_CLIENTS}
 _KEY_MANAGEMENT: Final = {str(algorithm): algorithm for algorithm in KeyManagement}
@@ -46,6 +43,7 @@ _OF_REALM_KEYS: Final = tuple(algorithm for algorithm in KeyManagement if algori
 _WHY_NOT_RSA1_5: Final = "RSA1_5 reveals content to Bleichenbacher's attack (RFC 8725 §3.2)"
 _SAME_SESSION: Final = "SAME_SESSION"
 _SEPARATOR: Final = "##"
+_MOST: Final = 2**31 - 1
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -128,8 +126,8 @@ def _exchange_refresh_problem(text: str) -> str | None:
 
 
 def _seconds_problem(text: str) -> str | None:
-    fine = re.fullmatch("-1|[0-9]{1,10}", text) and int(text) <= MAX_INTEGER
-    return None if fine else f"-1, or whole seconds up to {MAX_INTEGER}"
+    fine = re.fullmatch("-1|[0-9]{1,10}", text) and int(text) <= _MOST
+    return None if fine else f"-1, or whole seconds up to {_MOST}"
 
 
 def _instant_problem(text: str) -> str | None:
@@ -294,6 +292,8 @@ TEMPLATE_CLAIMS: Final = "realmgate.certificate.template.claims"
 DEVICE_QUOTA: Final = "realmgate.certificate.device.quota"
 DEVICE_FAILURES: Final = "realmgate.certificate.device.failures"
 DEVICE_LOCK: Final = "realmgate.certificate.device.lock"
+CERTIFICATE_ATTRIBUTES: Final = ("jwt.credential.certificate", "jwks.string")
+"""Attributes that hold certificates of a client."""
 ADMINISTRATIVE_ROLES: Final = "realmgate.administrative.roles"
 """Of exports alone: a JSON list of the administrative roles that tokens may carry."""
 SECRET_CREATED: Final = "client.secret.creation.time"  # noqa: S105 - an attribute
