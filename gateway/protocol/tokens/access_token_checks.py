@@ -152,7 +152,7 @@ class AccessTokens:
         exchanged = context.grant == EXCHANGED
         session = _session_name(claims, context)
         device = claims.get(DEVICE_CLAIM)
-        generations = dict(exchanged_from(claims))
+        generations = dict(exchanged_from(claims)) if EXCHANGED_FROM in claims else {}
         if entry is not None and session is not None and context.generation is not None:
             generations[entry.client.id] = context.generation
         # A resource server may ask that does not see the certificate itself.
