@@ -38,5 +38,8 @@ def anyio_backend() -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": True}
 
 
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+_UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("bounded", _UNHURRIED, max_examples=50)
+# `--hypothesis-profile=thorough` before a release, and for a property that is new.
+settings.register_profile("thorough", _UNHURRIED, max_examples=1_000)
+settings.load_profile("bounded")

@@ -45,16 +45,12 @@ class Change:
         self.realm = realm
         self.acting = acting
         self.now = now
-        self._topics = Topics()
+        self.topics = Topics()
+        """What gateways invalidate: each topic once, a bounded number of them."""
         self._after = realm
         self._noted: list[_Noted] = []
         self.published = False
         """Whether the other gateways were sent a message; without one they read the change log."""
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """What gateways invalidate: each topic once, a bounded number of them."""
-        return tuple(self._topics)
 
     def require_match(
         self, render: Callable[Given, object], *given: Given.args, **options: Given.kwargs
@@ -78,7 +74,7 @@ class Change:
 
     def invalidate(self, topic: str) -> None:
         """Invalidate the topic in every gateway, once the change is committed."""
-        self._topics.add(topic)
+        self.topics.add(topic)
 
     async def replace_realm(self, realm: Realm) -> None:
         """Store the realm after the change; events are stored if it wants them before or after.
@@ -107,7 +103,7 @@ class Change:
 
     async def finish(self) -> None:
         """Record the topics, and store the events that the realm wants."""
-        await self.stores.change_log.record(self.topics)
+        await self.stores.change_log.record(tuple(self.topics))
         before, after = self.realm.events, self._after.events
         if not (before.admin_enabled or after.admin_enabled):
             return
@@ -162,13 +158,14 @@ class Changes:
             realm = await find(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
                 raise NotFound("Realm not found.")
-            await require_may_control(acting, stores, *acting.controls, lock=True)
+            if acting.controls:
+                await require_may_control(acting, stores, *acting.controls, lock=True)
             change = Change(stores, realm, acting, self._clock.now())
             yield change
             await change.finish()
         # The change is committed: gateways that a message does not reach read the change log.
         with suppress(StoreUnavailable):
-            await self._invalidation.publish(change.topics)
+            await self._invalidation.publish(tuple(change.topics))
             change.published = True
 
 

@@ -107,7 +107,7 @@ class ClientScopeAdministration(Administration):
             scopes = await stores.client_scopes.list(realm.id)
         return [render_reference(scope) for scope in scopes if scope.realm_default is listed]
 
-    async def put_in_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
+    async def put_in_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
         """Add a scope to a list; raises InvalidRequest where it is in one already."""
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
@@ -118,7 +118,7 @@ class ClientScopeAdministration(Administration):
             )
             _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
 
-    async def take_from_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
+    async def take_from_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
         """Remove a scope from either list, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)

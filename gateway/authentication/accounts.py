@@ -33,12 +33,12 @@ class Account:
 
     @property
     def password(self) -> Credential | None:
-        return next(iter(self.credentials_of(PASSWORD)), None)
+        return next((one for one in self.credentials or () if one.type == PASSWORD), None)
 
     @property
     def devices(self) -> tuple[Credential, ...]:
         """Those for one-time passwords."""
-        return self.credentials_of(OTP)
+        return tuple(one for one in self.credentials or () if one.type == OTP)
 
     def credentials_of(self, kind: str) -> tuple[Credential, ...]:
         return tuple(one for one in self.credentials or () if one.type == kind)
@@ -60,27 +60,18 @@ class Accounts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def named(self, realm: Realm, username: str) -> Account:
+    async def named(self, realm: Realm, username: str, *, is_asserted: bool = False) -> Account:
         """Return the account with a user name or e-mail address that a person has entered.
 
         A look-alike finds it as well, where no user has the name itself: `STRASSE` finds `straße`.
-        A text with characters that are not displayed is no name that a person has entered.
+        A text with characters that are not displayed is no name that a person has entered. A name
+        that is asserted, such as that of a certificate, is no look-alike: the person that it was
+        asserted for may be another one.
         """
-        name = sought_name(username)
-        return await self._named(
-            realm, username, key=name_key(name) if is_displayed(name) else None
-        )
-
-    async def exactly_named(self, realm: Realm, username: str) -> Account:
-        """Return the account with a name that others assert, such as that of a certificate.
-
-        The name is no look-alike: the person that it was asserted for may be another one.
-        """
-        return await self._named(realm, username, key=None)
-
-    async def _named(self, realm: Realm, username: str, key: str | None) -> Account:
-        name = sought_name(username)
-        address = name if _may_be_address(realm, name) else None
+        name, login = sought_name(username), realm.login
+        key = name_key(name) if not is_asserted and is_displayed(name) else None
+        by_address = login.login_with_email_allowed and not login.duplicate_emails_allowed
+        address = name if "@" in name and by_address else None
         found = await self._database.lookups.account(realm.id, name, address, key=key)
         if found is None:
             return unknown_account(username)
@@ -136,8 +127,3 @@ def unknown_account(username: str) -> Account:
         name = name_key(name)  # look-alikes are counted together, as those of a user are
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     return Account(None, (), f"unknown-{digest}")
-
-
-def _may_be_address(realm: Realm, name: str) -> bool:
-    login = realm.login
-    return "@" in name and login.login_with_email_allowed and not login.duplicate_emails_allowed

@@ -6,7 +6,7 @@ Keycloak: 4 (brute-force protection), 4.1 step 7 (permanentLockout)
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import uuid4
 
@@ -56,28 +56,20 @@ _LONGEST_PAUSE: Final = 0.16
 _UNCOUNTED: Final = FailureOutcome(LoginFailures(), locked_now=False, permanent=False)
 
 
+@dataclass(slots=True, eq=False)
 class Attempt:
     """One attempt at one user's password; settled at most once."""
 
-    def __init__(
-        self,
-        store: LoginFailureStore,
-        metrics: Metrics,
-        rules: BruteForce,
-        place: tuple[str, str, str],
-        address: str,
-    ) -> None:
-        """Take the `place` of realm, user and attempt in the store, by their ids.
-
-        `address` is the one of the user's browser or client.
-        """
-        self.admission = Admission.ADMITTED
-        self._store = store
-        self._metrics = metrics
-        self._rules = rules
-        self._place = place
-        self._address = address
-        self._settled = not rules.protected
+    _store: LoginFailureStore
+    _metrics: Metrics
+    _rules: BruteForce
+    _place: tuple[str, str, str]
+    """Realm, user and attempt in the store, by their ids."""
+    _address: str
+    """That of the user's browser or client."""
+    _settled: bool
+    """True from the beginning where the realm is not protected."""
+    admission: Admission = Admission.ADMITTED
 
     @property
     def admitted(self) -> bool:
@@ -163,7 +155,7 @@ class BruteForceGuard:
         where the realm is not protected, no store is asked.
         """
         place = (realm_id, user_id, str(uuid4()))
-        attempt = Attempt(self._store, self._metrics, rules, place, address)
+        attempt = Attempt(self._store, self._metrics, rules, place, address, not rules.protected)
         await attempt.reserve()
         try:
             yield attempt

@@ -228,7 +228,7 @@ class CertificateUsers:
         self, sign_in: SignIn, identity: str, options: CertificateOptions
     ) -> Account:
         if not options.attributes:
-            return await self._accounts.exactly_named(sign_in.realm, identity)
+            return await self._accounts.named(sign_in.realm, identity, is_asserted=True)
         values = identity.split(CERTIFICATE_SEPARATOR, len(options.attributes) - 1)
         wanted = dict(zip(options.attributes, values, strict=True))
         try:

@@ -208,7 +208,9 @@ class UserConfigured(WithoutEffect):
         del config
         if sign_in.account is None or sign_in.account.user is None:
             return False
-        account = sign_in.account = await self._accounts.with_credentials(sign_in.account)
+        account = sign_in.account
+        if account.credentials is None:
+            account = sign_in.account = await self._accounts.with_credentials(account)
         steps = [step for step in flow.steps if step.flow is None]
         found = [self._find(step.authenticator).is_configured(account) for step in steps]
         if any(step.requirement is Requirement.ALTERNATIVE for step in steps):

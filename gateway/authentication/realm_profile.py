@@ -5,12 +5,14 @@ before version 24; in the realm `master` the standard profile requires nothing.
 Keycloak: 1.5 password grant (26.7), VERIFY_PROFILE
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
+from weakref import ref
 
 from gateway.domain.flows import UPDATE_EMAIL
-from gateway.domain.limits.caches import cached
+from gateway.domain.limits.caches import SizedCache, cached
 from gateway.domain.limits.patterns import evaluate
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import DocumentKind, Stores
@@ -140,6 +142,12 @@ def requested_profile(entry: RealmEntry, scopes: frozenset[str]) -> UserProfile:
     return _rules(entry.realm, entry.user_profile).requested_with(scopes)
 
 
+_WITHOUT_VIOLATIONS: Final[SizedCache[tuple[ref[RealmEntry], bytes], bool]] = SizedCache(
+    2 * 1024 * 1024, lambda *_: 200
+)
+"""Digests of client scopes and values in which a state of a realm has found nothing wrong."""
+
+
 async def profile_violations(
     entry: RealmEntry, user: User, scopes: frozenset[str]
 ) -> tuple[Violation, ...]:
@@ -150,8 +158,14 @@ async def profile_violations(
     """
     if entry.realm.has_free_attributes:
         return ()
-    rules = requested_profile(entry, scopes)
-    values, locked = values_of(user), own_locked_names(entry, user)
-    return await evaluate(
+    values = values_of(user)
+    state = hashlib.sha256(repr((sorted(scopes), sorted(values.items()))).encode()).digest()
+    if _WITHOUT_VIOLATIONS.get((ref(entry), state)):
+        return ()
+    rules, locked = requested_profile(entry, scopes), own_locked_names(entry, user)
+    found = await evaluate(
         lambda matches: tuple(demands(rules, values, Viewer.USER, locked, matches))
     )
+    if not found:
+        _WITHOUT_VIOLATIONS.put((ref(entry), state), True)
+    return found

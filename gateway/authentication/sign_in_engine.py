@@ -229,7 +229,8 @@ class SignInEngine:
     ) -> SignInResult:
         """Take the form of the execution, or what the user has chosen instead of it."""
         execution = session.execution
-        session = session.with_note(_SELECTING, None)
+        if _SELECTING in session.notes:
+            session = session.with_note(_SELECTING, None)
         if TRY_ANOTHER_WAY in form:
             session = session.with_note(_SELECTING, "true")
             return await self._at(context, session, execution, None)
@@ -297,8 +298,11 @@ class SignInEngine:
         sign_in = SignIn(context, session, flow)
         async with GuardedChecks(self._services.guard, self._lockouts) as checks:
             try:
-                sign_in.account = await self._account(context, session)
-                if is_proven_too_early(sign_in) or await self._has_former_password(sign_in):
+                if session.user_id is not None or UNKNOWN_USER in session.notes:
+                    sign_in.account = await self._account(context, session)
+                if sign_in.account is not None and await self._lacks_proof(
+                    sign_in, sign_in.account
+                ):
                     return await self._again(context, session)
                 progress = await work(sign_in, FlowRun(self._steps, sign_in, checks))
                 step = await self._result(sign_in, checks, progress)
@@ -309,11 +313,13 @@ class SignInEngine:
             await self._services.passwords.strengthen(sign_in.realm, *sign_in.proven_password)
         return step
 
-    async def _has_former_password(self, sign_in: SignIn) -> bool:
+    async def _lacks_proof(self, sign_in: SignIn, account: Account) -> bool:
         """Tell whether the proof of an earlier request is not one of the user any more."""
-        if sign_in.account is None or not has_password(sign_in.begun):
+        if is_proven_too_early(sign_in):
+            return True
+        if not has_password(sign_in.begun):
             return False
-        sign_in.account = await self._services.accounts.with_credentials(sign_in.account)
+        sign_in.account = await self._services.accounts.with_credentials(account)
         return is_former(sign_in.begun, sign_in.account)
 
     async def _again(self, context: SignInContext, session: AuthenticationSession) -> SignInResult:
@@ -387,8 +393,10 @@ class SignInEngine:
             raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, user.id)
         if not user.enabled:
             raise AccountDisabled(user.id)
-        reach_flow_level(sign_in)
-        _require_level(sign_in)
+        if sign_in.context.requested.flow_level is not None:
+            reach_flow_level(sign_in, sign_in.context.requested.flow_level)
+        if sign_in.context.requested.level_is_essential:
+            _require_level(sign_in)
         sign_in.stage, sign_in.execution = Stage.AUTHENTICATED, None
         challenge = await self._actions.ask(sign_in)
         await checks.succeeded()
@@ -428,7 +436,7 @@ def _flow_steps(services: AuthenticationServices) -> FlowSteps:
         return acting.get(name) or Unavailable(name)
 
     decide = {each.id: each for each in conditions(services, find)}
-    return FlowSteps(acting, decide, Unavailable, services.accounts)
+    return FlowSteps(find, decide, services.accounts)
 
 
 async def _succeeded(sign_in: SignIn, flow: FlowRun) -> Progress:
@@ -491,11 +499,8 @@ def _is_locked(failure: InvalidUserCredentials) -> bool:
 
 def _require_level(sign_in: SignIn) -> None:
     """Raise LevelNotReached; without levels in the flow, credentials reach the lowest but one."""
-    requested = sign_in.context.requested
-    if not requested.level_is_essential or requested.level is None:
-        return
-    reached = sign_in.level
+    level, reached = sign_in.context.requested.level, sign_in.level
     if reached is None:
         reached = LOWEST_LEVEL + 1 if sign_in.used else LOWEST_LEVEL
-    if reached < requested.level:
+    if level is not None and reached < level:
         raise LevelNotReached(sign_in.user.id)

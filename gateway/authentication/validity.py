@@ -151,7 +151,9 @@ class Validity:
         require_enabled_realm(realm.realm)
         if issued.part is not ClientPart.NO_CLIENT:
             require_usable_client(issued.client)
-        session = await self._session(realm.realm, issued, now)
+        session = None
+        if issued.session is not None:
+            session = await self._session(realm.realm, issued.session, issued, now)
         try:
             user = await self._user(realm.realm, issued, session)
             if session is not None:
@@ -223,11 +225,12 @@ class Validity:
             raise NoLongerValid(Cause.USER_LOCKED_OUT)
 
     async def _session(
-        self, realm: Realm, issued: IssuedCredential, now: datetime
-    ) -> UserSession | None:
-        if issued.session is None:
-            return None
-        session = issued.session
+        self,
+        realm: Realm,
+        session: UserSession | SessionName,
+        issued: IssuedCredential,
+        now: datetime,
+    ) -> UserSession:
         found = session if isinstance(session, UserSession) else await self._stored(realm, session)
         lasting = if_lasting(realm, found, now)
         if lasting is None:
@@ -281,7 +284,7 @@ def is_usable_in(realm: Realm, client: ClientEntry) -> bool:
 
 def require_usable_client(client: ClientEntry | None, cause: Cause = Cause.CLIENT_UNUSABLE) -> None:
     """Raise NoLongerValid for a removed or disabled client."""
-    if not is_usable_client(client):
+    if client is None or not client.client.enabled:
         raise NoLongerValid(cause)
 
 

@@ -81,7 +81,11 @@ def read_stored_password(credential_data: str, secret_data: str) -> StoredPasswo
             iterations=int(made["hashIterations"]),
             salt=base64.b64decode(secret["salt"], validate=True),
             value=base64.b64decode(secret["value"], validate=True),
-            parameters=_parameters(made.get("additionalParameters") or {}),
+            parameters={
+                name: str(values[0])
+                for name, values in (made.get("additionalParameters") or {}).items()
+                if values
+            },
         )
     except (
         ValueError,
@@ -92,12 +96,6 @@ def read_stored_password(credential_data: str, secret_data: str) -> StoredPasswo
         RecursionError,
     ) as error:
         raise SecretUnreadable("a stored password is not in Keycloak's format") from error
-    _require_affordable(stored)
-    return stored
-
-
-def _require_affordable(stored: StoredPassword) -> None:
-    """Raise SecretUnreadable for a hash that must not be computed, however it was stored."""
     parameters = HashParameters(
         algorithm=stored.algorithm,
         iterations=stored.iterations,
@@ -109,12 +107,9 @@ def _require_affordable(stored: StoredPassword) -> None:
         allowed = hash_refusal(parameters)
     except (ValueError, KeyError) as error:
         raise SecretUnreadable("a stored password has parameters that are no numbers") from error
-    if allowed is not None:
+    if allowed is not None:  # it must not be computed, however it was stored
         raise SecretUnreadable(f"a stored password is too expensive: {allowed}")
-
-
-def _parameters(given: Mapping[str, list[Any]]) -> dict[str, str]:
-    return {name: str(values[0]) for name, values in given.items() if values}
+    return stored
 
 
 def _json(value: object) -> str:
@@ -147,10 +142,17 @@ class Pbkdf2:
     """PBKDF2 with HMAC of one hash."""
 
     scheme: HashScheme
+    _digest: hashes.HashAlgorithm = field(init=False, repr=False, compare=False)
+    """The hash of the name that the scheme gives: each name is a class of `hashes`."""
+
+    def __post_init__(self) -> None:
+        digest = getattr(hashes, str(self.scheme.digest).upper())()
+        object.__setattr__(self, "_digest", digest)
 
     def make(self, password: str, iterations: int) -> StoredPassword:
         salt = secrets.token_bytes(_SALT_BYTES)
-        value = self._derive(password, salt, iterations, self.scheme.key_bytes)
+        length = self.scheme.key_bytes
+        value = PBKDF2HMAC(self._digest, length, salt, iterations).derive(password.encode())
         return StoredPassword(self.scheme.name, iterations, salt, value)
 
     def matches(self, password: str, stored: StoredPassword) -> bool:
@@ -159,17 +161,9 @@ class Pbkdf2:
         Keycloak writes 64 bytes for SHA-1, and wrote as many for SHA-256 in old versions.
         """
         expected = stored.value[: self._digest.digest_size]
-        value = self._derive(password, stored.salt, stored.iterations, len(expected))
+        kdf = PBKDF2HMAC(self._digest, len(expected), stored.salt, stored.iterations)
+        value = kdf.derive(password.encode())
         return hmac.compare_digest(value, expected)
-
-    def _derive(self, password: str, salt: bytes, iterations: int, length: int) -> bytes:
-        return PBKDF2HMAC(self._digest, length, salt, iterations).derive(password.encode())
-
-    @property
-    def _digest(self) -> hashes.HashAlgorithm:
-        """The hash of the name that the scheme gives: each name is a class of `hashes`."""
-        made: hashes.HashAlgorithm = getattr(hashes, str(self.scheme.digest).upper())()
-        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,15 +381,7 @@ class PooledPasswordHasher:
         work = partial(check_password, password, stored, algorithm, iterations, costs)
         return await self._threads.run_for_caller(realm_id, work)
 
-    def needs_rehash(
-        self,
-        credential_data: str,
-        secret_data: str,
-        *,
-        algorithm: str | None,
-        iterations: int | None = None,
-    ) -> bool:
-        return needs_rehash(credential_data, secret_data, algorithm, iterations)
+    needs_rehash = staticmethod(needs_rehash)
 
     def close(self) -> None:
         """Finish running hashes and drop the waiting ones."""

@@ -83,11 +83,6 @@ class IssuedCode:
     code: AuthorizationCode
     lifespan: timedelta
 
-    @property
-    def text(self) -> str:
-        """The code as the client gets it."""
-        return self.code.name.text
-
 
 class Redemption(StrEnum):
     """What the store knows of a code that is presented."""

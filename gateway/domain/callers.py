@@ -26,4 +26,4 @@ class Caller:
     def within_token(self, held: EffectiveRoles) -> EffectiveRoles:
         """Return those of the user's roles that the caller acts with."""
         roles = held if self.withheld is None else self.withheld.remove_from(held)
-        return roles.within(self.scope)
+        return roles if self.scope is None else roles.within(self.scope)

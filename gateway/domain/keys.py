@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final
 
 from gateway.domain.secrets import Secret
@@ -313,9 +314,5 @@ def _would_overtake(key: RealmKey, successor: RealmKey) -> bool:
     return key.status is KeyStatus.ACTIVE and key.active_from >= successor.active_from
 
 
-def _rank(key: RealmKey) -> tuple[int, datetime, datetime, str]:
-    return key.priority, *_beginning(key)
-
-
-def _beginning(key: RealmKey) -> tuple[datetime, datetime, str]:
-    return key.active_from, key.created_at, key.id
+_beginning: Final = attrgetter("active_from", "created_at", "id")
+_rank: Final = attrgetter("priority", "active_from", "created_at", "id")

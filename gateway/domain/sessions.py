@@ -22,6 +22,7 @@ from typing import Final, Self
 
 from gateway.domain.clients import Client, ClientSessionLimits
 from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.limits.caches import cached
 from gateway.domain.realm import Realm, SessionLimits
 
 DEVICE_NOTE: Final = "KC_DEVICE_NOTE"
@@ -91,7 +92,8 @@ def device_of(user_agent: str) -> BrowserDevice:
     )
 
 
-def device_notes(user_agent: str) -> dict[str, str]:
+@cached(512 * 1024)
+def device_notes(user_agent: str) -> Mapping[str, str]:
     """Return the note of a session that begins; none for a header without any."""
     device = device_of(user_agent)
     if device == NO_DEVICE:

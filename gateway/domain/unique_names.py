@@ -79,7 +79,9 @@ def name_key(name: str) -> str:
 
     A longer key is replaced by its digest. The key of a key is the key itself, without digests.
     """
-    key = _with_unicode_domain(_folded(name))
+    key = _folded(name)
+    if "@" in key:
+        key = _with_unicode_domain(key)
     if len(key) <= _LONGEST_KEY:
         return key
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
@@ -116,9 +118,7 @@ def _without_dots(text: str) -> Iterator[str]:
 
 
 def _with_unicode_domain(key: str) -> str:
-    local, at, domain = key.rpartition("@")
-    if not at:
-        return key
+    local, _, domain = key.rpartition("@")
     return f"{local}@{_folded(unicode_domain(domain.replace(_FULL_STOP, '.').rstrip('.')))}"
 
 

@@ -111,21 +111,16 @@ def read_cookies(header: str | None) -> Mapping[str, tuple[str, ...]]:
 
 def cookie_headers(request: ProtocolRequest, cookies: Iterable[Cookie]) -> Headers:
     """Return a `Set-Cookie` header for each."""
-    path = f"{urlsplit(request.issuer).path}/"
-    return tuple(
-        (b"set-cookie", _write_cookie(cookie, path, secure=request.secure).encode("ascii"))
-        for cookie in cookies
-    )
-
-
-def _write_cookie(cookie: Cookie, path: str, *, secure: bool) -> str:
-    parts = [f"{cookie.name}={cookie.value}", f"Path={path}"]
-    if cookie.lifespan is not None:
-        parts.append(f"Max-Age={cookie.lifespan // timedelta(seconds=1)}")
-    if cookie.name not in _READABLE_BY_SCRIPTS:
-        parts.append("HttpOnly")
-    parts += ["Secure", "SameSite=None"] if secure else ["SameSite=Lax"]
-    return "; ".join(parts)
+    path, headers = f"{urlsplit(request.issuer).path}/", []
+    for cookie in cookies:
+        parts = [f"{cookie.name}={cookie.value}", f"Path={path}"]
+        if cookie.lifespan is not None:
+            parts.append(f"Max-Age={cookie.lifespan // timedelta(seconds=1)}")
+        if cookie.name not in _READABLE_BY_SCRIPTS:
+            parts.append("HttpOnly")
+        parts += ["Secure", "SameSite=None"] if request.secure else ["SameSite=Lax"]
+        headers.append((b"set-cookie", "; ".join(parts).encode("ascii")))
+    return tuple(headers)
 
 
 def client_display(client: Client) -> ShownApplication:
@@ -234,13 +229,10 @@ class BrowserRequest:
 
     protocol: ProtocolRequest
     cookies: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """By name: there are several values where pages of other hosts have added some."""
     preferences: LocalePreferences
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_form: bool = False
-
-    def cookie(self, name: CookieName) -> tuple[str, ...]:
-        """Return the values of a cookie: several where pages of other hosts have added some."""
-        return self.cookies.get(name, ())
 
 
 BrowserHandler = Callable[[BrowserRequest, Exchange], Awaitable[Reply]]
@@ -265,7 +257,14 @@ class BrowserEndpoint(GuardedEndpoint):
 
         `event` is recorded as failed where the realm requires TLS, or is disabled.
         """
-        super().__init__(route, context.directory, context.log, methods=methods, exempt=exempt)
+        super().__init__(
+            route,
+            context.directory,
+            context.log,
+            methods=methods,
+            exempt=exempt,
+            own_origins=context.origins,
+        )
         self._handler = handler
         self._context = context
         self._pages = pages
@@ -284,9 +283,10 @@ class BrowserEndpoint(GuardedEndpoint):
             raise RealmNotFound("the path names no realm")
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
-        if scope["method"] == "POST" and self._has_own_forms:
-            self._require_own_page(exchange)
         is_post = scope["method"] == "POST"
+        is_own_form = is_post and self._has_own_forms
+        if is_own_form and not is_from_own_page(exchange.facts, self._own_origins):
+            raise _form_of_other_site()
         body = await read_form(receive, exchange.facts.headers.values) if is_post else []
         query = parse_form(scope["query_string"])
         from_body = is_post and not self._has_own_forms
@@ -301,16 +301,6 @@ class BrowserEndpoint(GuardedEndpoint):
         )
         return await self._recorded(request, exchange)
 
-    def _require_own_page(self, exchange: Exchange) -> None:
-        """Raise PageError for a form of another site, by `Origin` and `Sec-Fetch-Site`."""
-        if not is_from_own_page(exchange.facts, self._context.origins):
-            raise PageError(
-                PageMessage.invalidRequestMessage,
-                event_error=EventError.INVALID_REQUEST,
-                status=HTTPStatus.FORBIDDEN,
-                reason="a page of another site sent the form",
-            )
-
     async def _recorded(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         try:
             reply = await self._handler(request, exchange)
@@ -321,17 +311,25 @@ class BrowserEndpoint(GuardedEndpoint):
             self._context.events.interrupted(request.protocol)
             raise
         self._context.events.answered(request.protocol)
-        return _with_chosen_locale(request, reply)
+        return _with_chosen_locale(request, reply) if request.preferences.chosen else reply
 
     async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:
         return await error_page(self._pages, error, reply, exchange)
 
 
+def _form_of_other_site() -> PageError:
+    return PageError(
+        PageMessage.invalidRequestMessage,
+        event_error=EventError.INVALID_REQUEST,
+        status=HTTPStatus.FORBIDDEN,
+        reason="a page of another site sent the form",
+    )
+
+
 def _with_chosen_locale(request: BrowserRequest, reply: Reply) -> Reply:
     """Return the reply with the cookie of the language that the user has chosen on a page."""
     settings = request.protocol.realm.realm.localization
-    chosen = request.preferences.chosen
-    locale = supported_locale(settings, chosen) if chosen else None
+    locale = supported_locale(settings, request.preferences.chosen)
     if locale is None:
         return reply
     headers = cookie_headers(request.protocol, (Cookie(CookieName.LOCALE, locale),))
@@ -397,15 +395,22 @@ class BrowserCookies:
 
     async def browser(self, request: BrowserRequest) -> Browser:
         """Return what is known of the browser; raises StoreUnavailable."""
+        context = _session_context(request.protocol)
+        ids = (
+            self._unsealed(value, context)
+            for value in request.cookies.get(CookieName.AUTHENTICATION_SESSION, ())
+        )
         return Browser(
-            session_id=self._session_id(request),
+            session_id=next((each for each in ids if each is not None), None),
             identity=await self.identity(request),
-            remembered_username=_remembered(request),
+            remembered_username=_remembered(request)
+            if request.protocol.realm.realm.login.remember_me
+            else None,
         )
 
     async def identity(self, request: BrowserRequest) -> BrowserIdentity | None:
         """Return who is signed in: the first identity cookie that holds."""
-        for value in request.cookie(CookieName.IDENTITY):
+        for value in request.cookies.get(CookieName.IDENTITY, ()):
             found = await self._identities.find(request.protocol, value)
             if found is not None:
                 return found
@@ -413,7 +418,7 @@ class BrowserCookies:
 
     def restart(self, request: BrowserRequest) -> dict[str, str] | None:
         """Return the request of the last sign-in, as `AuthorizationRequest.stored` wrote it."""
-        for value in request.cookie(CookieName.RESTART):
+        for value in request.cookies.get(CookieName.RESTART, ()):
             found = self._unsealed(value, _restart_context(request.protocol))
             if found is not None:
                 document: dict[str, Any] = orjson.loads(found)
@@ -451,13 +456,6 @@ class BrowserCookies:
             cookies.append(expired(CookieName.REMEMBER_ME))
         return tuple(cookies)
 
-    def _session_id(self, request: BrowserRequest) -> str | None:
-        for value in request.cookie(CookieName.AUTHENTICATION_SESSION):
-            found = self._unsealed(value, _session_context(request.protocol))
-            if found is not None:
-                return found
-        return None
-
     def _unsealed(self, value: str, context: str) -> str | None:
         try:
             return self._secrets.unseal(value, context)
@@ -472,9 +470,7 @@ def signed_out() -> tuple[Cookie, ...]:
 
 
 def _remembered(request: BrowserRequest) -> str | None:
-    if not request.protocol.realm.realm.login.remember_me:
-        return None
-    for value in request.cookie(CookieName.REMEMBER_ME):
+    for value in request.cookies.get(CookieName.REMEMBER_ME, ()):
         name = unquote(value.removeprefix(_USERNAME))
         if value.startswith(_USERNAME) and 0 < len(name) <= _LONGEST_NAME and name.isprintable():
             return name

@@ -242,15 +242,15 @@ class Edge:
         client = scope["client"]
         if not self._trust.accepts(client, headers.values.get(PROXY_SECRET)):
             return self._without_proxy(scope, headers)
+        if headers.ambiguous is not None:
+            refusal = ProofRepeated if headers.ambiguous == DPOP else EdgeRefusal
+            raise refusal(f"ambiguous header {headers.ambiguous.decode('latin-1')}")
         forwarded = headers.text(FORWARDED_FOR)
         if forwarded is None:
             address = client[0] if client else _NOWHERE
         else:
             short = len(forwarded) <= _LONGEST_ADDRESS
             address = _address(forwarded) if short else _parsed(forwarded)
-        if headers.ambiguous is not None:
-            refusal = ProofRepeated if headers.ambiguous == DPOP else EdgeRefusal
-            raise refusal(f"ambiguous header {headers.ambiguous.decode('latin-1')}")
         return EdgeFacts(
             from_proxy=True,
             remote_address=address,

@@ -68,12 +68,9 @@ class RealmScopes:
         self._scopes = {
             bound.scope.name: bound for bound in scopes if bound.scope.protocol == OPENID_CONNECT
         }
+        self.names = tuple(self._scopes)
         self._number = next(_NUMBERS)
         self._bits = {name: 1 << place for place, name in enumerate(self._scopes)}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._scopes)
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -137,10 +137,20 @@ class SessionJoining:
         The event of `request` becomes LOGIN. Raises DifferentUser, SessionEnded and
         StoreUnavailable.
         """
-        _note_session(request, asked, finished)
+        event, user = request.event, finished.user.user
+        event.begin(EventType.LOGIN)
+        event.client_id, event.user_id = asked.client.client.client_id, user.id
+        event.details |= {
+            Detail.AUTH_METHOD: OPENID_CONNECT,
+            **asked.event_details,
+            Detail.CONSENT: str(finished.consent),
+            Detail.USERNAME: user.username,
+        }
+        if finished.remember_me:
+            event.details[Detail.REMEMBER_ME] = "true"
         joined = await self._joined(request, asked, finished, issue)
-        request.event.session_id = joined.session.id
-        request.event.details[Detail.CODE_ID] = joined.session.id
+        event.session_id = joined.session.id
+        event.details[Detail.CODE_ID] = joined.session.id
         return joined
 
     async def _joined(
@@ -156,7 +166,12 @@ class SessionJoining:
             raise DifferentUser
         if current is None:
             part = _participation(realm, asked, finished, now)
-            new = _new_session(request, finished)
+            new = NewSession(
+                user=finished.user.user,
+                address=request.remote_address,
+                remember_me=finished.remember_me,
+                notes=_session_notes({}, finished, request),
+            )
             return await self._sessions.begin_in_browser(realm, client, new, part, now, issue=issue)
         if finished.joins is not None:
             part = _participation(realm, asked, finished, authenticated_at(current))
@@ -170,23 +185,15 @@ class SessionJoining:
         return joined
 
 
-def _new_session(request: ProtocolRequest, finished: FinishedSignIn) -> NewSession:
-    return NewSession(
-        user=finished.user.user,
-        address=request.remote_address,
-        remember_me=finished.remember_me,
-        notes=_session_notes({}, finished, request),
-    )
-
-
 def _participation(
     realm: Realm, asked: SignInRequest, finished: FinishedSignIn, signed_in: datetime
 ) -> Participation:
     names = levels_of(realm, asked.client.client)
     fresh = finished.joins is None
+    requested = _requested_acr(asked.claims) if asked.claims else ()
     return Participation(
         scope=" ".join(asked.scopes.names),
-        acr=acr_of(finished.level, names, fresh=fresh, requested=_requested_acr(asked.claims)),
+        acr=acr_of(finished.level, names, fresh=fresh, requested=requested),
         authenticated_at=signed_in,
         claims=json.dumps(asked.claims, separators=(",", ":")) if asked.claims else "",
     )
@@ -228,20 +235,7 @@ def _session_notes(
     return {**before, **device, **finished.notes, AUTH_TIME: signed_in}
 
 
-def _note_session(request: ProtocolRequest, asked: SignInRequest, finished: FinishedSignIn) -> None:
-    event, user = request.event, finished.user.user
-    event.begin(EventType.LOGIN)
-    event.client_id, event.user_id = asked.client.client.client_id, user.id
-    event.details |= {
-        Detail.AUTH_METHOD: OPENID_CONNECT,
-        **asked.event_details,
-        Detail.CONSENT: str(finished.consent),
-        Detail.USERNAME: user.username,
-    }
-    if finished.remember_me:
-        event.details[Detail.REMEMBER_ME] = "true"
-
-
+_TOKENS: Final = frozenset({ResponseType.TOKEN, ResponseType.ID_TOKEN})
 _NO_GRANT: Final = "na"
 """The letters in the jti of tokens that no grant issued. Keycloak: AccessTokenContext"""
 
@@ -273,30 +267,24 @@ class SignInCompletion:
         Raises DifferentUser, SessionEnded, OAuthError as `issue_tokens` does, and
         StoreUnavailable.
         """
-        asked = _accepted_by_policies(request, asked)
-        encrypter = None
-        if asked.wants(ResponseType.ID_TOKEN):
+        encrypter, shows_tokens = None, bool(asked.response_type & _TOKENS)
+        if shows_tokens:
+            kind, scopes = EventKind.IMPLICIT_HYBRID_TOKEN_RESPONSE, asked.scopes.names
+            client = check_client(request, asked.client, kind, scopes=scopes)
+            asked = replace(asked, client=client)
+        if ResponseType.ID_TOKEN in asked.response_type:
             encrypter = await id_token_encrypter(self._encryption, asked.client.client)
         issue = partial(_issue_code, request, asked)
         joined = await self._joining.join(request, asked, finished, issue)
         parameters = {"session_state": joined.session.id, **finished.action}
-        code = None if joined.code is None else joined.code.text
+        code = None if joined.code is None else joined.code.code.name.text
         if code is not None:
             parameters["code"] = code
-        parameters |= _issue_tokens(
-            request, asked, finished.user, joined, code=code, encrypter=encrypter
-        )
+        if shows_tokens:
+            parameters |= _issue_tokens(
+                request, asked, finished.user, joined, code=code, encrypter=encrypter
+            )
         return CompletedSignIn(AuthorizationResponse(asked.target, parameters), joined.session)
-
-
-def _accepted_by_policies(
-    request: ProtocolRequest, asked: AuthorizationRequest
-) -> AuthorizationRequest:
-    """Return the request with its client as tokens of the response are issued to it."""
-    if not asked.response_type & {ResponseType.TOKEN, ResponseType.ID_TOKEN}:
-        return asked
-    kind, scopes = EventKind.IMPLICIT_HYBRID_TOKEN_RESPONSE, asked.scopes.names
-    return replace(asked, client=check_client(request, asked.client, kind, scopes=scopes))
 
 
 def _issue_code(
@@ -306,7 +294,7 @@ def _issue_code(
     part: ClientSession,
 ) -> IssuedCode | None:
     """Return a new code where the client asked for one."""
-    if not asked.wants(ResponseType.CODE):
+    if ResponseType.CODE not in asked.response_type:
         return None
     challenge = asked.code_challenge
     code = AuthorizationCode(
@@ -338,9 +326,8 @@ def _issue_tokens(
     encrypter: Encrypter | None,
 ) -> Mapping[str, str]:
     """Return the parameters of the tokens that the client asked for, in Keycloak's order."""
-    wants_access, wants_id = asked.wants(ResponseType.TOKEN), asked.wants(ResponseType.ID_TOKEN)
-    if not wants_access and not wants_id:
-        return {}
+    wants_access = ResponseType.TOKEN in asked.response_type
+    wants_id = ResponseType.ID_TOKEN in asked.response_type
     context = resolve_claims(asked.client, user, asked.scopes, session=joined.session)
     part = SessionPart(joined.session, joined.client_session, refresh_id="")
     tokens = issue_to_browser(

@@ -276,12 +276,12 @@ def parse_json(text: bytes, source: str | Path) -> Any:
         raise InvalidInput((FieldError(str(source), str(error), "JSON of RFC 8259"),)) from error
     held = [value]
     try:
-        with located(source):
-            check_json(value, "")
+        check_json(value, "")
     except InvalidInput as error:
         del value
         _free(held, error)
-        raise
+        with located(source):
+            raise
     return value
 
 
@@ -322,10 +322,12 @@ def check_json(value: Any, path: str, depth: int = MAX_DEPTH) -> None:
     if depth == 0:
         raise InvalidInput((FieldError(path, DEEPER, NESTING),))
     if isinstance(value, str):
-        check_text(value, path)
+        if not is_plain_text(value):
+            raise refused(path, value, _TEXT)
     elif isinstance(value, dict):
         for name, inner in value.items():
-            check_text(name, path)
+            if not is_plain_text(name):
+                raise refused(path, name, _TEXT)
             check_json(inner, join(path, name), depth - 1)
     elif isinstance(value, list):
         for index, inner in enumerate(value):

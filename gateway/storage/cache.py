@@ -385,16 +385,12 @@ class RealmCache:
             self._always_listed.drop(realm_id)
             self._unknown.drop_group(realm_id)
         elif topic.startswith(REALM_TOPIC):
-            self._invalidate_realm(topic.removeprefix(REALM_TOPIC))
-
-    def _invalidate_realm(self, realm_id: str) -> None:
-        self._realms.drop_group(realm_id)
-        self._clients.drop_group(realm_id)
-        self._client_names.drop_group(realm_id)
-        self._always_listed.drop(realm_id)
-        self._users.drop_group(realm_id)
-        self._unknown.drop_group(realm_id)
-        self._unknown.drop_group(_REALM_NAMES)
+            realm_id = topic.removeprefix(REALM_TOPIC)
+            self._always_listed.drop(realm_id)
+            for cache in (self._realms, self._clients, self._client_names, self._users):
+                cache.drop_group(realm_id)
+            self._unknown.drop_group(realm_id)
+            self._unknown.drop_group(_REALM_NAMES)
 
 
 def _size(before: _Cached[T] | None, found: T) -> int:

@@ -42,7 +42,7 @@ async def test_a_scope_goes_by_its_new_name(
     acting = operator(Realm(id="demo-id", name="demo"))
     change = assignment.give if given else assignment.take
     async with Changes(database, SetClock(NOW), Messages()).begin(acting, alone=True) as renaming:
-        changing = asyncio.create_task(change(acting, device.id, RealmDefault.DEFAULT, scope.id))
+        changing = asyncio.create_task(change(acting, device.id, scope.id, RealmDefault.DEFAULT))
         await eventually(lambda: somebody_waits() or changing.done())
         await renaming.stores.client_scopes.put(scope.realm_id, replace(scope, name="new"))
         if before:

@@ -217,9 +217,14 @@ def test_nobody_joins_a_group_that_brings_more(realm: AdministeredRealm) -> None
     own = realm.account("users-only")
     for path in ("powers", "powers/below", "wrapped"):
         group = realm.get(f"group-by-path/{path}")["id"]
-        sent = ("PUT", f"users/{own}/groups/{group}")
-        assert realm.refused(*sent, by="users-only") == FORBIDDEN
-    assert realm.get(f"users/{own}/groups") == []
+        joined = f"users/{own}/groups/{group}"
+        assert realm.refused("PUT", joined, by="users-only") == FORBIDDEN
+        assert realm.get(f"users/{own}/groups") == []
+        realm.change("PUT", joined, by="users-and-realm")
+        realm.change("DELETE", joined)
+    free = f"users/{own}/groups/{realm.get('group-by-path/free')['id']}"
+    realm.change("PUT", free, by="users-only")
+    realm.change("DELETE", free, by="users-only")
 
 
 def test_nobody_lets_new_users_join_a_group_that_brings_more(realm: AdministeredRealm) -> None:

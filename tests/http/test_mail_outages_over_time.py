@@ -46,7 +46,9 @@ def _wait_until_refused(timed: Timed, times: int) -> None:
     log, text = timed.administration.gateway.log_text, _LATER.partition(" ")[2]
 
     def is_noted() -> bool:
-        lines = [json.loads(line) for line in log().splitlines() if text in line]
+        lines = [
+            json.loads(line) for line in log().rpartition("\n")[0].splitlines() if text in line
+        ]
         return times in {line["attempts"] for line in lines}
 
     until(is_noted, "it is not tried again")

@@ -101,6 +101,34 @@ def _asked(profiled: SignInRealm, username: str) -> tuple[SignInBrowser, Page]:
     return browser, browser.sign_in(username, kc_action="UPDATE_PROFILE")
 
 
+def test_a_complete_profile_is_judged_again_after_each_change(profiled: SignInRealm) -> None:
+    user = _add(profiled, "vera")
+
+    def is_asked(**asked: str) -> bool:
+        page = profiled.browser().sign_in("vera", **asked)
+        assert page.id == "login-update-profile" or page.answer["code"]
+        return page.id == "login-update-profile"
+
+    assert [is_asked(), is_asked(), is_asked(scope="openid phone"), is_asked()] == [
+        *(False, False, True, False),
+    ]
+    stored = profiled.realm.get(user)
+    profiled.realm.change("PUT", user, {**stored, "attributes": {"salary": ["1"]}})
+    assert is_asked()
+    profiled.realm.change("PUT", user, stored)
+    assert not is_asked()
+    before = profiled.realm.get("users/profile")
+    required = _attribute("motto", required={"roles": ["user"]})
+    profiled.realm.change(
+        "PUT", "users/profile", {**before, "attributes": [*before["attributes"], required]}
+    )
+    assert is_asked()
+    profiled.realm.change("PUT", "users/profile", before)
+    assert not is_asked()
+    profiled.realm.change("PUT", user, {**stored, "lastName": ""})
+    assert is_asked()
+
+
 def test_an_incomplete_profile_is_completed_before_the_client_gets_a_code(
     profiled: SignInRealm,
 ) -> None:

@@ -78,7 +78,7 @@ class Gateway:
             transport=transport,
             base_url="http://gateway",
             headers=sent,
-            timeout=10,
+            timeout=_DEADLINE,
         )
 
     def caller_address(self, forwarded: str) -> str:

@@ -102,7 +102,8 @@ class RunningNginx:
     def log_entry(self, request_id: str) -> dict[str, Any]:
         """Return the access log's entry of a request, waiting until it is written."""
         for _ in polling():
-            for line in self.access_log_text().splitlines():
+            # The last line may be half written.
+            for line in self.access_log_text().rpartition("\n")[0].splitlines():
                 entry: dict[str, Any] = json.loads(line)
                 if entry["request_id"] == request_id:
                     return entry

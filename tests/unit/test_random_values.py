@@ -60,7 +60,8 @@ def test_random_values_keep_the_interpreter_lock(make: Callable[[], object]) -> 
 
 
 def test_the_measurement_sees_a_lock_that_is_released() -> None:
-    assert turns_of_another_thread(lambda: secrets.token_bytes(16)) > 0
+    """The other thread may be asleep on a busy machine: of many measurements one sees it."""
+    assert any(turns_of_another_thread(lambda: secrets.token_bytes(16)) for _ in range(200))
 
 
 def test_random_values_have_their_size_and_differ() -> None:

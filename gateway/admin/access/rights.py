@@ -134,7 +134,7 @@ class Rights:
 
     def require(self, *sufficient: AdminRole) -> None:
         """Raise Forbidden unless the caller has one of the roles."""
-        if not self.has(*sufficient):
+        if self.roles.isdisjoint(sufficient):
             raise Forbidden(f"none of the roles {', '.join(sufficient)}")
 
 

@@ -49,7 +49,7 @@ class ClientScopeAssignment(Administration):
             if scope.name in names and scope.protocol == found.protocol
         ]
 
-    async def give(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
+    async def give(self, acting: Acting, client: str, scope_id: str, listed: RealmDefault) -> None:
         """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
 
         Raises Forbidden where the roles of the scope are beyond the caller's own scope.
@@ -66,7 +66,7 @@ class ClientScopeAssignment(Administration):
                 change, OperationType.CREATE, f"{_assignment_path(found, listed)}/{scope.id}", found
             )
 
-    async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
+    async def take(self, acting: Acting, client: str, scope_id: str, listed: RealmDefault) -> None:
         """Remove a scope from either list of the client, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
             found = await get_client_for_update(change.stores, change.realm.id, client)

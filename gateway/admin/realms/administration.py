@@ -68,7 +68,9 @@ class RealmChanges:
                 await change.replace_realm(realm)
             algorithms = (realm.signature_algorithm,)
             await ensure_keys(change.stores, realm, algorithms, self.keys, self.clock)
-            await _set_default_groups(change, document)
+            paths = {name: value for name, value in document.items() if name in _DEFAULT_GROUPS}
+            if paths:
+                await _set_default_groups(change, paths)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, None, document)
         return realm
@@ -151,10 +153,9 @@ async def _administration(stores: Stores, master: Realm, realm: Realm) -> Client
     return await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
 
 
-async def _set_default_groups(change: Change, document: Mapping[str, Any]) -> None:
+async def _set_default_groups(change: Change, paths: Mapping[str, Any]) -> None:
     """Replace the groups that new users join."""
-    paths = {name: value for name, value in document.items() if name in _DEFAULT_GROUPS}
-    given = read_realm_groups(_with_slashes(paths), "") if paths else GivenGroups()
+    given = read_realm_groups(_with_slashes(paths), "")
     if given.default is None:
         return
     groups = await load_groups(change.stores, change.realm)

@@ -42,11 +42,7 @@ _ASKED_OF_NAMED: Final = _KEY_FORMS | {PASSWORD_FORM}
 _DONE: Final = frozenset(
     {ExecutionStatus.SUCCESS, ExecutionStatus.ATTEMPTED, ExecutionStatus.SETUP_REQUIRED}
 )
-
-
-def is_done(sign_in: SignIn, step: FlowStep) -> bool:
-    """Tell whether the step was processed: it is not executed again."""
-    return sign_in.status(step) in _DONE
+"""Of steps that were processed: they are not executed again."""
 
 
 def is_asked_in_any_case(sign_in: SignIn, step: FlowStep) -> bool:
@@ -89,7 +85,9 @@ def other_ways(sign_in: SignIn, path: Sequence[FlowStep]) -> tuple[FlowStep, ...
     return tuple(
         leaf
         for leaf in _alternatives(sign_in.flow, path)
-        if leaf.id != path[-1].id and not is_done(sign_in, leaf) and _is_way_of(leaf, sign_in)
+        if leaf.id != path[-1].id
+        and sign_in.statuses.get(leaf.id) not in _DONE
+        and _is_way_of(leaf, sign_in)
     )
 
 
@@ -160,14 +158,14 @@ class Progress(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FlowSteps:
-    """What acts, by Keycloak's id; `unavailable` returns the substitute for what does not."""
+    """What acts, by Keycloak's id: `authenticator` returns a substitute for what does not."""
 
-    authenticators: Mapping[str, Authenticator]
+    authenticator: Callable[[str], Authenticator]
     conditions: Mapping[str, FlowCondition]
-    unavailable: Callable[[str], Authenticator]
     accounts: Accounts
 
 
+@dataclass(frozen=True, slots=True)
 class FlowRun:
     """Runs the flow of one request of a sign-in.
 
@@ -179,10 +177,9 @@ class FlowRun:
     DefaultAuthenticationFlow (26.7)
     """
 
-    def __init__(self, steps: FlowSteps, sign_in: SignIn, checks: GuardedChecks) -> None:
-        self._steps = steps
-        self._sign_in = sign_in
-        self._checks = checks
+    _steps: FlowSteps
+    _sign_in: SignIn
+    _checks: GuardedChecks
 
     async def run(self) -> Progress:
         """Run the flow from its beginning."""
@@ -191,17 +188,15 @@ class FlowRun:
     async def submit(self, path: Sequence[FlowStep], form: Form) -> Progress:
         """Take the form of the last step of `path`, then go on."""
         sign_in, step = self._sign_in, path[-1]
-        await self._load_credentials()
-        result = await self._authenticator(step).submit(sign_in, step.config, form)
+        if sign_in.account is not None:
+            await self._load_credentials()
+        authenticator = self._steps.authenticator(step.authenticator)
+        result = await authenticator.submit(sign_in, step.config, form)
         return await self._go_on(path, await self._settle(step, result))
 
     async def show(self, path: Sequence[FlowStep]) -> Progress:
         """Execute the last step of `path`, then go on where it succeeds."""
         return await self._go_on(path, await self._execute(path[-1]))
-
-    def _authenticator(self, step: FlowStep) -> Authenticator:
-        found = self._steps.authenticators.get(step.authenticator)
-        return self._steps.unavailable(step.authenticator) if found is None else found
 
     async def _load_credentials(self) -> None:
         account = self._sign_in.account
@@ -223,7 +218,7 @@ class FlowRun:
 
     def _note_success(self, step: FlowStep) -> None:
         """Mark a sub-flow, and let its conditions act after its success."""
-        self._sign_in.mark(step, ExecutionStatus.SUCCESS)
+        self._sign_in.statuses[step.id] = ExecutionStatus.SUCCESS
         if step.flow is None or step.requirement is not Requirement.CONDITIONAL:
             return
         for each in step.flow.conditions:
@@ -241,7 +236,7 @@ class FlowRun:
             except (AccountNotSetUp, NotIdentified):
                 if parent.requirement is not Requirement.ALTERNATIVE:
                     raise
-                self._sign_in.mark(parent, ExecutionStatus.ATTEMPTED)
+                self._sign_in.statuses[parent.id] = ExecutionStatus.ATTEMPTED
                 continue
             if progress is Progress.WAITING:
                 return progress
@@ -255,7 +250,7 @@ class FlowRun:
     async def _required(self, steps: Sequence[FlowStep]) -> Progress:
         count = 0
         for step in steps:
-            if self._sign_in.status(step) not in _SUCCESSFUL:
+            if self._sign_in.statuses.get(step.id) not in _SUCCESSFUL:
                 if await self._is_skipped(step):
                     continue
                 progress = await self._step(step)
@@ -266,7 +261,7 @@ class FlowRun:
 
     async def _alternatives(self, steps: Sequence[FlowStep]) -> Progress:
         sign_in = self._sign_in
-        if any(sign_in.status(step) in _SUCCESSFUL for step in steps):
+        if any(sign_in.statuses.get(step.id) in _SUCCESSFUL for step in steps):
             return Progress.SUCCEEDED
         if sign_in.account is not None and len(steps) > 1:
             await self._load_credentials()
@@ -274,7 +269,7 @@ class FlowRun:
             try:
                 progress = await self._step(step)
             except (AccountNotSetUp, NotIdentified):
-                sign_in.mark(step, ExecutionStatus.ATTEMPTED)
+                sign_in.statuses[step.id] = ExecutionStatus.ATTEMPTED
                 continue
             if progress is not Progress.FAILED:
                 return progress
@@ -282,9 +277,9 @@ class FlowRun:
 
     async def _step(self, step: FlowStep) -> Progress:
         sign_in = self._sign_in
-        if is_done(sign_in, step):
-            done = sign_in.status(step) in _SUCCESSFUL
-            return Progress.SUCCEEDED if done else Progress.FAILED
+        status = sign_in.statuses.get(step.id)
+        if status in _DONE:
+            return Progress.SUCCEEDED if status in _SUCCESSFUL else Progress.FAILED
         if step.flow is None:
             return await self._execute(step)
         progress = await self._flow(step.flow)
@@ -292,11 +287,13 @@ class FlowRun:
             self._note_success(step)
         else:
             waiting = progress is Progress.WAITING
-            sign_in.mark(step, ExecutionStatus.CHALLENGED if waiting else ExecutionStatus.FAILED)
+            sign_in.statuses[step.id] = (
+                ExecutionStatus.CHALLENGED if waiting else ExecutionStatus.FAILED
+            )
         return progress
 
     async def _execute(self, step: FlowStep) -> Progress:
-        sign_in, authenticator = self._sign_in, self._authenticator(step)
+        sign_in, authenticator = self._sign_in, self._steps.authenticator(step.authenticator)
         if authenticator.needs_user:
             if sign_in.account is None:
                 raise NotIdentified
@@ -315,7 +312,7 @@ class FlowRun:
         required = step.requirement is Requirement.REQUIRED
         if not required or kind is None or kind.required_action is None:
             raise AccountNotSetUp
-        self._sign_in.mark(step, _SET_UP_LATER)
+        self._sign_in.statuses[step.id] = _SET_UP_LATER
         return Progress.SUCCEEDED
 
     async def _settle(self, step: FlowStep, result: Result) -> Progress:
@@ -329,7 +326,7 @@ class FlowRun:
             case AuthenticatorOutcome.NOT_SET_UP:
                 return self._set_up_later(step)
             case AuthenticatorOutcome.ATTEMPTED:
-                self._sign_in.mark(step, ExecutionStatus.ATTEMPTED)
+                self._sign_in.statuses[step.id] = ExecutionStatus.ATTEMPTED
                 return Progress.FAILED
 
     async def _check(self, step: FlowStep, check: SecretCheck) -> Progress:
@@ -356,13 +353,13 @@ class FlowRun:
 
     def _succeeded(self, step: FlowStep) -> Progress:
         sign_in = self._sign_in
-        sign_in.mark(step, ExecutionStatus.SUCCESS)
+        sign_in.statuses[step.id] = ExecutionStatus.SUCCESS
         sign_in.execution = None
         return Progress.SUCCEEDED
 
     def _challenge(self, step: FlowStep, challenge: Challenge) -> Progress:
         sign_in = self._sign_in
-        sign_in.mark(step, ExecutionStatus.CHALLENGED)
+        sign_in.statuses[step.id] = ExecutionStatus.CHALLENGED
         sign_in.execution = step.id
         others = other_ways(sign_in, sign_in.flow.path(step.id))
         ways = tuple((each.id, each.authenticator) for each in others)

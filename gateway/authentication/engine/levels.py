@@ -113,7 +113,7 @@ def earlier_flow_level(sign_in: SignIn, notes: Mapping[str, str]) -> int:
     return level if isinstance(level, int) else NO_LEVEL
 
 
-def reach_flow_level(sign_in: SignIn) -> None:
+def reach_flow_level(sign_in: SignIn, level: int) -> None:
     """Take the level of a flow as reached, which the user has completed with credentials.
 
     A client policy gives a flow its level (`auth-flow-loa`). The session notes it with the version
@@ -121,8 +121,7 @@ def reach_flow_level(sign_in: SignIn) -> None:
     the same flow, and nothing else counts for it. Keycloak notes nothing: the executor's level is
     reached by the cookie alone, or never, according to whether the client asks for a class.
     """
-    level = sign_in.context.requested.flow_level
-    if level is None or sign_in.has_joined:
+    if sign_in.has_joined:
         return
     sign_in.level = max(NO_LEVEL if sign_in.level is None else sign_in.level, level)
     levels = _parsed_flow_levels(sign_in.notes.get(FLOW_LEVELS_NOTE))

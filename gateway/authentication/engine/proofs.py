@@ -6,8 +6,7 @@ attacks: D8
 import hashlib
 from collections.abc import Iterable
 from contextlib import AsyncExitStack, suppress
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from gateway.authentication.accounts import Account
 from gateway.authentication.brute_force_protection import (
@@ -43,7 +42,7 @@ class PermanentLockouts:
             await self._invalidation.publish([user_topic(realm.id, user.id)])
 
 
-class GuardedChecks:
+class GuardedChecks(AsyncExitStack):
     """The checks of one request. To be used as a context, which settles the attempt.
 
     An unknown user, a wrong secret and a locked account take the same work and end in the same
@@ -53,22 +52,11 @@ class GuardedChecks:
     """
 
     def __init__(self, guard: BruteForceGuard, lockouts: PermanentLockouts) -> None:
+        super().__init__()
         self._guard = guard
         self._lockouts = lockouts
-        self._stack = AsyncExitStack()
         self._attempt: Attempt | None = None
         self._guarded_as = ""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._stack.__aexit__(kind, error, trace)
 
     async def require_proven(self, sign_in: SignIn, account: Account, check: SecretCheck) -> None:
         """Return where the secret is right.
@@ -96,7 +84,7 @@ class GuardedChecks:
             realm, name = sign_in.realm, account.guarded_as
             rules, address = brute_force_rules(realm), sign_in.context.address
             attempt = self._guard.attempt(rules, realm.id, name, address)
-            self._attempt = await self._stack.enter_async_context(attempt)
+            self._attempt = await self.enter_async_context(attempt)
             self._guarded_as = name
         return self._attempt
 
@@ -235,7 +223,8 @@ def is_proven_too_early(sign_in: SignIn) -> bool:
 
     A link also ends with the notBefore of its client.
     """
-    proven_at, user = sign_in.begun.notes.get(PROVEN_AT), sign_in.found_user
+    proven_at = sign_in.begun.notes.get(PROVEN_AT)
+    user = None if proven_at is None else sign_in.found_user
     if proven_at is None or user is None:
         return False
     client = sign_in.client if _ADDRESS_NOTE in sign_in.begun.notes else None

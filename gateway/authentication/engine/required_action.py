@@ -66,29 +66,30 @@ class PendingActions:
         user, realm, rules = account.user, entry.realm, entry.sign_in
         if user is None:
             return None
-        if UPDATE_PASSWORD not in rules.off and await self._has_old_password(realm, account, now):
+        ages = realm.password_policy.maximum_age is not None and UPDATE_PASSWORD not in rules.off
+        if ages and await self._has_old_password(realm, account, now):
             user = await self._with_new_password(realm, user)
         # Whether the profile is complete is decided below, as in Keycloak, for each such action.
         left = (alias for alias in user.required_actions if alias not in ignored)
         actions = tuple(alias for alias in left if alias != VERIFY_PROFILE)
-        if has_pages:
+        if has_pages and actions:
             known = rules.action_order.keys() - rules.off
             actions = tuple(alias for alias in actions if alias in known)
-            if UPDATE_EMAIL in actions or not _has_address_to_verify(user):
+            if UPDATE_EMAIL in actions or user.email_verified or not user.email:
                 actions = tuple(alias for alias in actions if alias != VERIFY_EMAIL)
         if actions:
             return min(
                 actions, key=lambda alias: (rules.action_order.get(alias, _PERFORMED_LAST), alias)
             )
-        if VERIFY_EMAIL not in rules.off and _must_verify(realm, user, has_pages=has_pages):
+        is_unverified = realm.login.verify_email and not user.email_verified
+        # On pages only where there is an address.
+        if is_unverified and VERIFY_EMAIL not in rules.off and (user.email or not has_pages):
             return VERIFY_EMAIL
         if VERIFY_PROFILE in rules.off or not await profile_violations(entry, user, scopes):
             return None
         return VERIFY_PROFILE
 
     async def _has_old_password(self, realm: Realm, account: Account, now: datetime) -> bool:
-        if realm.password_policy.maximum_age is None:
-            return False
         credential = (await self._accounts.with_credentials(account)).password
         return credential is not None and _password_is_too_old(realm, credential, now)
 
@@ -103,17 +104,6 @@ class PendingActions:
                 actions = (*known.required_actions, UPDATE_PASSWORD)
                 await stores.users.replace(replace(known, required_actions=actions))
         return due
-
-
-def _must_verify(realm: Realm, user: User, *, has_pages: bool) -> bool:
-    """Tell whether the realm asks for a verified address; on pages only where there is one."""
-    if not realm.login.verify_email or user.email_verified:
-        return False
-    return not has_pages or _has_address_to_verify(user)
-
-
-def _has_address_to_verify(user: User) -> bool:
-    return bool(user.email) and not user.email_verified
 
 
 def _password_is_too_old(realm: Realm, credential: Credential, now: datetime) -> bool:
@@ -308,8 +298,21 @@ class RequiredActions:
 
     async def _next(self, sign_in: SignIn) -> _Following:
         """Return what is next: what is required, then what the client asks for."""
-        required = await self._required(sign_in)
-        asked = self._asked(sign_in)
+        required = None
+        if ExecutionStatus.SETUP_REQUIRED in sign_in.statuses.values():
+            required = _left_by_flow(sign_in)
+        account, actions = sign_in.account, sign_in.required_actions
+        if required is None and account is not None:
+            required = await self._pending.next_of(
+                sign_in.context.realm,
+                _with_actions(account, actions) if actions else account,
+                sign_in.now,
+                scopes=sign_in.scopes,
+                has_pages=sign_in.context.has_pages,
+                ignored=_passed_over(sign_in) if _PASSED_OVER in sign_in.notes else frozenset(),
+            )
+        alias = sign_in.context.requested.action
+        asked = None if alias is None else self._asked(sign_in, alias)
         if required is not None or asked is None:
             return _Following(required)
         if await may_set_up(sign_in, self._accounts):
@@ -317,31 +320,23 @@ class RequiredActions:
         _ignore(sign_in, asked, _not_allowed(_LEVEL_TOO_LOW))
         return _Following(None)
 
-    async def _required(self, sign_in: SignIn) -> str | None:
-        for step in sign_in.flow.every_step():
-            if sign_in.status(step) is ExecutionStatus.SETUP_REQUIRED:
-                return KIND_OF[step.authenticator].required_action
-        if sign_in.account is None:
-            return None
-        return await self._pending.next_of(
-            sign_in.context.realm,
-            _with_actions(sign_in.account, sign_in.required_actions),
-            sign_in.now,
-            scopes=sign_in.scopes,
-            has_pages=sign_in.context.has_pages,
-            ignored=_passed_over(sign_in),
-        )
-
-    def _asked(self, sign_in: SignIn) -> str | None:
+    def _asked(self, sign_in: SignIn, alias: str) -> str | None:
         """Return the action that the client asks for until it is done; note where it cannot be."""
-        alias, rules = sign_in.context.requested.action, sign_in.context.realm.sign_in
-        if alias is None or ACTION_STATUS in sign_in.notes:
+        if ACTION_STATUS in sign_in.notes:
             return None
-        provider = self._providers.get(alias)
+        provider, rules = self._providers.get(alias), sign_in.context.realm.sign_in
         if provider is not None and provider.may_be_requested and rules.offers(alias):
             return alias
         sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
         return None
+
+
+def _left_by_flow(sign_in: SignIn) -> str | None:
+    """Return the action that sets up what the flow has required of the user."""
+    for step in sign_in.flow.every_step():
+        if sign_in.statuses.get(step.id) is ExecutionStatus.SETUP_REQUIRED:
+            return KIND_OF[step.authenticator].required_action
+    return None
 
 
 async def _submitted(
@@ -387,7 +382,7 @@ def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:
 def _with_actions(account: Account, actions: tuple[str, ...]) -> Account:
     """Return the account as if the actions of this sign-in were required of it."""
     user = account.user
-    if user is None or not actions:
+    if user is None:
         return account
     both = tuple(dict.fromkeys((*user.required_actions, *actions)))
     return replace(account, user=replace(user, required_actions=both))
@@ -401,6 +396,6 @@ def _completed(sign_in: SignIn, following: _Following, challenge: Challenge) -> 
 def _mark_set_up(sign_in: SignIn, alias: str) -> None:
     """Mark what the flow required of the user, and the action has set up."""
     for step in sign_in.flow.every_step():
-        waits = sign_in.status(step) is ExecutionStatus.SETUP_REQUIRED
+        waits = sign_in.statuses.get(step.id) is ExecutionStatus.SETUP_REQUIRED
         if waits and KIND_OF[step.authenticator].required_action == alias:
-            sign_in.mark(step, ExecutionStatus.SUCCESS)
+            sign_in.statuses[step.id] = ExecutionStatus.SUCCESS

@@ -19,7 +19,7 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.domain.flows import FlowStep, SignInFlow
+from gateway.domain.flows import SignInFlow
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
@@ -139,6 +139,11 @@ class SignIn:
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
     event_details: dict[str, str] = field(default_factory=dict)
     """Further details of the event of this request."""
+    realm: Realm = field(init=False)
+    client: Client = field(init=False)
+    now: datetime = field(init=False)
+    scopes: frozenset[str] = field(init=False)
+    """The names of the client scopes that were requested, defaults included."""
     stage: Stage = field(init=False)
     execution: str | None = field(init=False)
     required_action: str | None = field(init=False)
@@ -152,7 +157,9 @@ class SignIn:
     notes: dict[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        before = self.begun
+        before, context = self.begun, self.context
+        self.realm, self.client = context.realm.realm, context.client
+        self.now, self.scopes = context.now, context.scopes
         self.stage, self.execution = before.stage, before.execution
         self.required_action = before.required_action
         self.user_id, self.attempted_username = before.user_id, before.attempted_username
@@ -178,23 +185,6 @@ class SignIn:
         )
 
     @property
-    def realm(self) -> Realm:
-        return self.context.realm.realm
-
-    @property
-    def client(self) -> Client:
-        return self.context.client
-
-    @property
-    def now(self) -> datetime:
-        return self.context.now
-
-    @property
-    def scopes(self) -> frozenset[str]:
-        """The names of the client scopes that were requested, defaults included."""
-        return self.context.scopes
-
-    @property
     def found_user(self) -> User | None:
         """The user of the name that was submitted; None where there is none."""
         return None if self.account is None else self.account.user
@@ -202,10 +192,9 @@ class SignIn:
     @property
     def user(self) -> User:
         """The user; raises NotIdentified where no step has named one."""
-        user = self.found_user
-        if user is None:
+        if self.account is None or self.account.user is None:
             raise NotIdentified
-        return user
+        return self.account.user
 
     @property
     def completed(self) -> frozenset[str]:
@@ -213,14 +202,8 @@ class SignIn:
         return frozenset(
             step.flow.alias
             for step in self.flow.every_step()
-            if step.flow is not None and self.status(step) is ExecutionStatus.SUCCESS
+            if step.flow is not None and self.statuses.get(step.id) is ExecutionStatus.SUCCESS
         )
-
-    def status(self, step: FlowStep) -> ExecutionStatus | None:
-        return self.statuses.get(step.id)
-
-    def mark(self, step: FlowStep, status: ExecutionStatus) -> None:
-        self.statuses[step.id] = status
 
     def identify(self, account: Account, username: str | None = None) -> None:
         """Take an account as that of the user; nothing has proven it yet."""

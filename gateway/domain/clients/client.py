@@ -120,10 +120,14 @@ class DeviceSettings:
 
         None for a certificate without a name that fits, and for one with several.
         """
-        if self.template is None or certificate is None or not certificate.identifies:
+        if certificate is None or not certificate.identifies:
             return None
-        found = self.template.devices(certificate.leaf)
+        found = self.named_in(certificate.leaf)
         return found[0] if len(found) == 1 else None
+
+    def named_in(self, leaf: PresentedCertificate) -> tuple[CertifiedDevice, ...]:
+        """Return the devices that a certificate names, which may be of any authority."""
+        return () if self.template is None else self.template.devices(leaf)
 
     def claims_of(self, device: CertifiedDevice) -> dict[str, str]:
         """Return the claims of the device's tokens: its placeholders, and its whole name."""

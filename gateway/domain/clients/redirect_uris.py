@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
 
+from gateway.domain.limits.caches import cached
+
 LONGEST_REDIRECT_URI: Final = 4000
 UNSAFE_SCHEMES: Final = frozenset({"data", "javascript", "vbscript"})
 """A browser that is redirected there would run what the address contains."""
@@ -56,6 +58,7 @@ class RedirectUris:
     may_hold_response: bool = False
     """`allow.oidc.params.in.redirect.uris`: parameters of responses may stand in them already."""
 
+    @cached(1024 * 1024)
     def match(self, uri: str, base_url: str) -> bool:
         """Tell whether responses may be sent to `uri`. `base_url` is the gateway's own."""
         if not self.may_hold_response and _holds_response(uri):

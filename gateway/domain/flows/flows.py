@@ -382,10 +382,11 @@ class SignInFlow:
     id: str = field(default="", compare=False)
     version: str = field(default="", compare=False)
     """12 characters that change with the executions, their requirements and configurations."""
+    has_alternatives: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def has_alternatives(self) -> bool:
-        return bool(self.steps) and self.steps[0].requirement is Requirement.ALTERNATIVE
+    def __post_init__(self) -> None:
+        alternatives = bool(self.steps) and self.steps[0].requirement is Requirement.ALTERNATIVE
+        object.__setattr__(self, "has_alternatives", alternatives)
 
     def every_step(self) -> Iterator[FlowStep]:
         """Yield the steps and conditions of the flow and of its sub-flows."""

@@ -83,12 +83,9 @@ class SizedCache(Generic[K, V]):
 
     def drop(self, key: K) -> None:
         """Drop what is kept under the key: an older value must not come back."""
-        self._older_bytes -= self._dropped(self._older, key)
-        self._young_bytes -= self._dropped(self._young, key)
-
-    def _dropped(self, generation: dict[K, V], key: K) -> int:
-        value = generation.pop(key, None)
-        return 0 if value is None else _ENTRY + self._weigh(key, value)
+        older, young = self._older.pop(key, None), self._young.pop(key, None)
+        self._older_bytes -= 0 if older is None else _ENTRY + self._weigh(key, older)
+        self._young_bytes -= 0 if young is None else _ENTRY + self._weigh(key, young)
 
 
 def cached(most_bytes: int) -> Callable[[Callable[P, T]], Callable[P, T]]:

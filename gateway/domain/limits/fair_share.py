@@ -19,12 +19,13 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 from gateway.domain.errors import Overloaded
@@ -68,28 +69,13 @@ class _Realm(Generic[JobT]):
     """Seconds of thread time; a realm begins with the least of those that are here."""
     networks: dict[str, _Network[JobT]] = field(default_factory=dict)
     """By name, in the order of their turns."""
-
-    @property
-    def running(self) -> int:
-        return sum(network.running for network in self.networks.values())
-
-    @property
-    def waiting(self) -> int:
-        return sum(len(network.waiting) for network in self.networks.values())
-
-    @property
-    def held(self) -> int:
-        return sum(network.held for network in self.networks.values())
+    running: int = 0
+    waiting: int = 0
 
     @property
     def largest(self) -> _Network[JobT]:
         """The network with the most waiting jobs."""
         return max(self.networks.values(), key=lambda network: len(network.waiting))
-
-    def next_network(self) -> str:
-        """Return the network whose turn it is, of those with waiting jobs."""
-        waiting = (name for name, network in self.networks.items() if network.waiting)
-        return min(waiting, key=lambda name: self.networks[name].running)
 
 
 class FairQueue(Generic[JobT]):
@@ -98,15 +84,13 @@ class FairQueue(Generic[JobT]):
     def __init__(self, room: Room) -> None:
         self._room = room
         self._realms: dict[str, _Realm[JobT]] = {}
+        self.waiting = 0
+        """How many jobs wait."""
+        self._running = 0
 
     def __len__(self) -> int:
         """Return how many networks of realms have jobs."""
         return sum(len(realm.networks) for realm in self._realms.values())
-
-    @property
-    def waiting(self) -> int:
-        """How many jobs wait."""
-        return sum(realm.waiting for realm in self._realms.values())
 
     def add(
         self, realm_id: str, network: str, job: JobT, is_abandoned: Callable[[JobT], bool]
@@ -116,25 +100,45 @@ class FairQueue(Generic[JobT]):
         These are jobs of a full network that are abandoned, and the newest job of the largest
         network of what is full. Raises Overloaded where no other network has more waiting jobs.
         """
-        removed = self._remove_abandoned(realm_id, network, is_abandoned)
+        realm = self._realms.get(realm_id)
+        if realm is None:
+            least = min((each.used for each in self._realms.values()), default=0.0)
+            realm = self._realms[realm_id] = _Realm(least)
+        own, removed = realm.networks.setdefault(network, _Network()), []
+        if own.held >= self._room.of_network:
+            removed = [waiting for waiting in own.waiting if is_abandoned(waiting)]
+            own.waiting = deque(waiting for waiting in own.waiting if waiting not in removed)
+            self._count(realm, -len(removed))
         try:
-            removed += self._make_room(realm_id, network)
+            removed += self._make_room(realm, own)
         except Overloaded:
             self._forget_idle(realm_id, network)
             raise
-        self._network(realm_id, network).waiting.append(job)
+        own.waiting.append(job)
+        self._count(realm, 1)
         return removed
+
+    def _count(self, realm: _Realm[JobT], waiting: int) -> None:
+        realm.waiting += waiting
+        self.waiting += waiting
 
     def take(self) -> Turn[JobT] | None:
         """Return the job whose turn it is, which runs from now on; None where no job waits."""
-        waiting = [each for each in self._realms.items() if each[1].waiting]
-        if not waiting:
+        if not self.waiting:
             return None
-        realm_id, realm = min(waiting, key=lambda each: (each[1].used, each[1].running))
-        name = realm.next_network()
+        realms = enumerate(self._realms.items())
+        *_, realm_id = min(
+            (one.used, one.running, place, name) for place, (name, one) in realms if one.waiting
+        )
+        realm = self._realms[realm_id]
+        networks = enumerate(realm.networks.items())
+        *_, name = min((one.running, place, name) for place, (name, one) in networks if one.waiting)
         network = realm.networks.pop(name)
         realm.networks[name] = network  # to the end of the line
         network.running += 1
+        realm.running += 1
+        self._running += 1
+        self._count(realm, -1)
         return Turn(realm_id, name, network.waiting.popleft())
 
     def finish(self, turn: Turn[JobT], seconds: float) -> None:
@@ -142,55 +146,38 @@ class FairQueue(Generic[JobT]):
         realm = self._realms[turn.realm_id]
         realm.used += seconds
         realm.networks[turn.network].running -= 1
+        realm.running -= 1
+        self._running -= 1
         self._forget_idle(turn.realm_id, turn.network)
 
     def remove(self, realm_id: str, network: str, job: JobT) -> None:
         """Remove a job if it waits."""
         realm = self._realms.get(realm_id)
         found = None if realm is None else realm.networks.get(network)
-        if found is not None and job in found.waiting:
+        if realm is not None and found is not None and job in found.waiting:
             found.waiting.remove(job)
+            self._count(realm, -1)
         self._forget_idle(realm_id, network)
 
-    def _network(self, realm_id: str, network: str) -> _Network[JobT]:
-        realm = self._realms.get(realm_id)
-        if realm is None:
-            least = min((realm.used for realm in self._realms.values()), default=0.0)
-            realm = self._realms[realm_id] = _Realm(least)
-        return realm.networks.setdefault(network, _Network())
-
-    def _remove_abandoned(
-        self, realm_id: str, network: str, is_abandoned: Callable[[JobT], bool]
-    ) -> list[JobT]:
-        """Remove the waiting jobs of a network without room whose callers are gone."""
-        own = self._network(realm_id, network)
-        if own.held < self._room.of_network:
-            return []
-        gone = [job for job in own.waiting if is_abandoned(job)]
-        own.waiting = deque(job for job in own.waiting if job not in gone)
-        return gone
-
-    def _make_room(self, realm_id: str, network: str) -> list[JobT]:
-        realm = self._realms[realm_id]
-        own = realm.networks[network]
+    def _make_room(self, realm: _Realm[JobT], own: _Network[JobT]) -> list[JobT]:
         if own.held >= self._room.of_network:
             raise Overloaded
-        if realm.held >= self._room.of_realm:
+        if realm.running + realm.waiting >= self._room.of_realm:
             return [self._pop_newest(realm, more_than=len(own.waiting) + 1)]
-        if sum(each.held for each in self._realms.values()) < self._room.in_all:
+        if self._running + self.waiting < self._room.in_all:
             return []
-        largest = max(self._realms.values(), key=lambda each: each.waiting)
+        largest = max(self._realms.values(), key=attrgetter("waiting"))
         if largest is realm:
             return [self._pop_newest(realm, more_than=len(own.waiting) + 1)]
         if largest.waiting <= realm.waiting + 1:
             raise Overloaded
         return [self._pop_newest(largest, more_than=0)]
 
-    @staticmethod
-    def _pop_newest(realm: _Realm[JobT], *, more_than: int) -> JobT:
+    def _pop_newest(self, realm: _Realm[JobT], *, more_than: int) -> JobT:
         largest = realm.largest
         if len(largest.waiting) <= more_than:
             raise Overloaded
+        self._count(realm, -1)
         return largest.waiting.pop()
 
     def _forget_idle(self, realm_id: str, network: str) -> None:
@@ -216,11 +203,7 @@ MOST_PAUSED: Final = 512
 """Refusals that wait in one worker; more are answered at once."""
 
 
-def _never() -> bool:
-    return False
-
-
-caller_is_gone: ContextVar[Callable[[], bool]] = ContextVar("caller_is_gone", default=_never)
+caller_is_gone: ContextVar[Callable[[], bool]] = ContextVar("caller_is_gone", default=bool)
 """Set by Hypercorn's server for each connection: returns, in any thread, whether it was closed.
 
 With another server it is always False: waiting work is then dropped only when it is cancelled.
@@ -244,7 +227,7 @@ class _Job:
 
     work: Callable[[], Any]
     until: float
-    is_abandoned: Callable[[], bool] = _never
+    is_abandoned: Callable[[], bool]
     future: Future[Any] = field(default_factory=Future)
     result: Any = None
     cancelled: bool = False
@@ -322,7 +305,7 @@ class FairThreads:
         """
         network = caller_network()
         job = _Job(work, time.monotonic() + self._longest_wait, caller_is_gone.get())
-        job.future.add_done_callback(lambda _: self._leave(realm_id, network, job))
+        job.future.add_done_callback(partial(self._leave, realm_id, network, job))
         with self._lock:
             refused = self._queue.add(realm_id, network, job, lambda one: one.is_abandoned())
             # A job that was removed leaves its call: callers who disconnect must not add to them.
@@ -340,7 +323,7 @@ class FairThreads:
         """Let running work end; drop the waiting work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _leave(self, realm_id: str, network: str, job: _Job) -> None:
+    def _leave(self, realm_id: str, network: str, job: _Job, _: Future[Any]) -> None:
         with self._lock:
             self._queue.remove(realm_id, network, job)
 
@@ -352,14 +335,10 @@ class FairThreads:
         if turn is None:
             return
         # The outcome is delivered last: its receiver finds the room free.
-        with turn.job, self._accounted(turn):
-            turn.job.run()
-
-    @contextmanager
-    def _accounted(self, turn: Turn[_Job]) -> Iterator[None]:
-        begun = time.thread_time()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._queue.finish(turn, time.thread_time() - begun)
+        with turn.job:
+            begun = time.thread_time()
+            try:
+                turn.job.run()
+            finally:
+                with self._lock:
+                    self._queue.finish(turn, time.thread_time() - begun)

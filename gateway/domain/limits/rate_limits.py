@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol
 
+from gateway.domain.limits.caches import cached
+
 _PREFIX: Final = 64
 """Bits of an IPv6 address that one subscriber has for itself at least."""
 
@@ -74,6 +76,7 @@ def client_registrations(most: int | None, known: int) -> RateLimit:
     )
 
 
+@cached(256 * 1024)
 def caller_of(address: str) -> str:
     """Return what counts as one caller: an IPv4 address, or the network of an IPv6 one."""
     try:

@@ -40,6 +40,7 @@ class AdminAuthentication:
         revocations: CurrentRevocations,
     ) -> None:
         self._context = context
+        self._issuers = context.issuer("")
         self._access_tokens = access_tokens
         self._constraint = constraint
         self._revocations = revocations
@@ -86,7 +87,7 @@ class AdminAuthentication:
         return request, self._access_tokens.verify(request, token)
 
     async def _issuer(self, issuer: str) -> RealmEntry:
-        base = self._context.issuer("")
+        base = self._issuers
         name = unquote(issuer.removeprefix(base)) if issuer.startswith(base) else ""
         is_name = 0 < len(name) <= LONGEST_REALM_NAME
         entry = await self._context.directory.realm(name) if is_name else None

@@ -4,8 +4,9 @@ Keycloak: 7.1 (default-default-client-scopes), 7.3 (client-scopes, protocol-mapp
 scope-mappings, evaluate-scopes)
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from gateway.admin.client_scope_evaluation import (
@@ -20,7 +21,6 @@ from gateway.admin.client_scopes import (
     ClientScopeAdministration,
 )
 from gateway.admin.clients import (
-    ClientScopeAssignment,
     ClientUseCases,
     MapperOwnerKind,
     ProtocolMapperAdministration,
@@ -34,9 +34,11 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
+    UseCase,
     as_caller,
+    for_realm,
 )
-from gateway.http.admin.requests import AdminRequest, document, done
+from gateway.http.admin.requests import AdminRequest, document
 from gateway.http.admin.roles import scope_mapping_operations
 from gateway.http.realm_endpoint import RealmContext
 
@@ -121,10 +123,13 @@ def client_scope_operations(
 ) -> tuple[Operation, ...]:
     """Return every row about client scopes, and about what scopes share with clients."""
     mappers, mappings = clients.protocol_mappers, clients.scope_mappings
+    assigned = clients.scope_assignment
+    of_realm = scopes.listed, scopes.put_in_list, scopes.take_from_list
+    of_client = assigned.all, assigned.give, assigned.take
     return (
         *_scopes(scopes),
-        *(row for kind in RealmDefault for row in _realm_list(scopes, kind)),
-        *(row for kind in RealmDefault for row in _client_list(clients.scope_assignment, kind)),
+        *_scope_lists("default-", "new clients", *of_realm),
+        *_scope_lists("clients/{client_id}/", "a client", *of_client),
         *_mappers(mappers[MapperOwnerKind.CLIENT], "client_id", "client"),
         *_mappers(mappers[MapperOwnerKind.CLIENT_SCOPE], "scope_id", "client scope"),
         *scope_mapping_operations(mappings, "clients/{client_id}", "a client"),
@@ -149,56 +154,16 @@ def _scopes(scopes: ClientScopeAdministration) -> tuple[Operation, ...]:
     )
 
 
-def _realm_list(scopes: ClientScopeAdministration, kind: RealmDefault) -> tuple[Operation, ...]:
-    name = _KINDS[kind]
-    path = f"{REALM}/default-{name}-client-scopes"
-    rows = Resource(path, "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
-    return (
-        rows.get(
-            "",
-            f"List the {name} client scopes of new clients",
-            lambda r: document(scopes.listed(r.realm, kind)),
-            returns=f"[{_SCOPE}]",
-        ),
-        rows.put(
-            "/{scope_id}",
-            f"Add a client scope to the {name} client scopes of new clients",
-            lambda r: done(scopes.put_in_list(r.acting, kind, r.path["scope_id"])),
-        ),
-        rows.delete(
-            "/{scope_id}",
-            f"Remove a client scope from the {name} client scopes of new clients",
-            lambda r: done(scopes.take_from_list(r.acting, kind, r.path["scope_id"])),
-        ),
-    )
-
-
-def _client_list(assignment: ClientScopeAssignment, kind: RealmDefault) -> tuple[Operation, ...]:
-    name = _KINDS[kind]
-    path = f"{REALM}/clients/{{client_id}}/{name}-client-scopes"
-    rows = Resource(path, "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
-    return (
-        rows.get(
-            "",
-            f"List the {name} client scopes of a client",
-            lambda r: document(assignment.all(r.realm, r.path["client_id"], kind)),
-            returns=f"[{_SCOPE}]",
-        ),
-        rows.put(
-            "/{scope_id}",
-            f"Add a client scope to the {name} client scopes of a client",
-            lambda r: done(
-                assignment.give(r.acting, r.path["client_id"], kind, r.path["scope_id"])
-            ),
-        ),
-        rows.delete(
-            "/{scope_id}",
-            f"Remove a client scope from the {name} client scopes of a client",
-            lambda r: done(
-                assignment.take(r.acting, r.path["client_id"], kind, r.path["scope_id"])
-            ),
-        ),
-    )
+def _scope_lists(path: str, whom: str, *use_cases: UseCase) -> Iterator[Operation]:
+    """Yield the rows of the default and optional scopes, by what lists, adds and removes one."""
+    for kind, name in _KINDS.items():
+        url = f"{REALM}/{path}{name}-client-scopes"
+        rows = Resource(url, "Client Scopes", VIEW_CLIENTS, MANAGE_CLIENTS)
+        scopes = f"the {name} client scopes of {whom}"
+        lists, gives, takes = (partial(each, listed=kind) for each in use_cases)
+        yield rows.get("", f"List {scopes}", for_realm(lists), returns=f"[{_SCOPE}]")
+        yield rows.put("/{scope_id}", f"Add a client scope to {scopes}", as_caller(gives))
+        yield rows.delete("/{scope_id}", f"Remove a client scope from {scopes}", as_caller(takes))
 
 
 def _mappers(

@@ -286,24 +286,26 @@ class AdminEndpoint(GuardedEndpoint):
             raise MethodNotAllowed(self.methods)
         rights = rights_of(caller, realm)
         _require(operation, rights)
-        headers = exchange.facts.headers
+        headers, controlled = exchange.facts.headers, self._controlled[scope["method"]]
+        controls = controlled.objects(scope["path_params"]) if controlled.placeholders else ()
         acting = Acting(
             caller,
             realm,
             rights,
             exchange.facts.remote_address,
             headers.text(b"if-match"),
-            controls=self._controlled[scope["method"]].objects(scope["path_params"]),
+            controls=controls,
         )
-        guard = self._guards[scope["method"]]
+        guard, query = self._guards[scope["method"]], scope["query_string"]
         if guard is not None:
             guard.check(acting)
-        await self._services.control.require(acting)
-        pairs = tuple(parse_form(scope["query_string"], _MOST_IN_QUERY))
+        if controls:
+            await self._services.control.require(acting)
+        pairs = tuple(parse_form(query, _MOST_IN_QUERY)) if query else ()
         request = AdminRequest(
             acting=acting,
             path=scope["path_params"],
-            query=Parameters.of(pairs),
+            query=Parameters.of(pairs) if pairs else Parameters(),
             pairs=pairs,
             public_url=self._services.context.public_url,
             # As it was sent.

@@ -3,7 +3,8 @@
 Keycloak: 7.4 flows
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
+from functools import partial
 from typing import Final
 
 from gateway.admin.access import AdminRole
@@ -22,6 +23,7 @@ from gateway.http.admin.operations import (
     Body,
     Operation,
     Resource,
+    UseCase,
     as_caller,
     for_realm,
 )
@@ -128,19 +130,17 @@ def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
             gets=("Get an execution", executions.get),
             deletes=("Delete an execution", executions.remove),
         ),
-        rows.post(
-            "/{id}/raise-priority",
-            "Move an execution before the previous one",
-            lambda r: done(executions.move(r.acting, r.path["id"], up=True)),
-            status=204,
-        ),
-        rows.post(
-            "/{id}/lower-priority",
-            "Move an execution behind the next one",
-            lambda r: done(executions.move(r.acting, r.path["id"], up=False)),
-            status=204,
-        ),
+        *_moves(rows, "/{id}", "an execution", executions.move),
     )
+
+
+def _moves(rows: Resource, one: str, what: str, move: UseCase) -> Iterator[Operation]:
+    for path, up, where in (
+        ("raise-priority", True, "before the previous one"),
+        ("lower-priority", False, "behind the next one"),
+    ):
+        call = as_caller(partial(move, up=up))
+        yield rows.post(f"{one}/{path}", f"Move {what} {where}", call, status=204)
 
 
 def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
@@ -249,18 +249,7 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
             lambda r: constant(actions.described(r.path["alias"])),
             returns="object",
         ),
-        rows.post(
-            f"{one}/raise-priority",
-            "Move a required action before the previous one",
-            lambda r: done(actions.move(r.acting, r.path["alias"], up=True)),
-            status=204,
-        ),
-        rows.post(
-            f"{one}/lower-priority",
-            "Move a required action behind the next one",
-            lambda r: done(actions.move(r.acting, r.path["alias"], up=False)),
-            status=204,
-        ),
+        *_moves(rows, one, "a required action", actions.move),
     )
 
 

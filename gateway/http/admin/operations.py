@@ -345,15 +345,13 @@ def _parse_json(body: bytes, media: Media) -> Any:
         # Keycloak reads no further than the first sign of another kind.
         other = media is Media.LIST and not body.lstrip().startswith(b"[")
         raise MalformedBody(str(error), shape=other) from error
-    if not _is_of(media, value):
+    if media is Media.LIST:
+        fits = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    else:
+        fits = media is not Media.OBJECT or isinstance(value, dict)
+    if not fits:
         raise MalformedBody(f"not {media}", shape=True)
     return value
-
-
-def _is_of(media: Media, value: Any) -> bool:
-    if media is Media.LIST:
-        return isinstance(value, list) and all(isinstance(item, dict) for item in value)
-    return media is not Media.OBJECT or isinstance(value, dict)
 
 
 def _parse_text(body: bytes) -> str:

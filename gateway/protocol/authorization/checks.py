@@ -152,19 +152,19 @@ def check_redirect_uri(draft: AuthorizationDraft) -> None:
     authorization; Spec: RFC 6749 §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
     """
     uri = draft.get("redirect_uri")
-    found = _only_redirect_uri(draft) if uri is None else _registered_redirect_uri(draft, uri)
-    if uri is not None:
+    found = uri
+    if uri is None:
+        found = _only_redirect_uri(draft)
+    else:
         draft.request.event.details[Detail.REDIRECT_URI] = uri
+        if not draft.client.client.redirects.match(uri, draft.base_url):
+            found = None
     if found is None:
         message, error = PageMessage.invalidParameterMessage, EventError.INVALID_REDIRECT_URI
         raise PageError(message, "redirect_uri", event_error=error)
     draft.redirect_uri, draft.redirect_uri_sent = found, uri is not None
     state = draft.get("state")
     draft.state = state if state is not None and len(state) <= LONGEST_PARAMETERS["state"] else None
-
-
-def _registered_redirect_uri(draft: AuthorizationDraft, uri: str) -> str | None:
-    return uri if draft.client.client.redirects.match(uri, draft.base_url) else None
 
 
 def _only_redirect_uri(draft: AuthorizationDraft) -> str | None:
@@ -191,7 +191,7 @@ def check_response_type(draft: AuthorizationDraft) -> None:
         description = "Missing parameter: response_type"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
     draft.request.event.details[Detail.RESPONSE_TYPE] = text
-    outside = draft.request.parameters.raw("response_type")
+    outside = draft.request.parameters.values.get("response_type")
     if outside is not None and outside != text:
         description = "Parameter response_type does not match"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
@@ -216,16 +216,19 @@ def check_response_mode(draft: AuthorizationDraft) -> None:
     JARM §2.3.1
     """
     text = draft.get("response_mode")
-    mode = (
-        _default_response_mode(draft, text) if text in {None, JWT} else _named_response_mode(text)
-    )
+    if text in {None, JWT}:
+        mode: ResponseMode | None = _default_response_mode(draft, text)
+    else:
+        mode = ResponseMode(text) if text in set(ResponseMode) else None
     if mode is None:
         description = "Invalid parameter: response_mode"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
     if draft.implicit_or_hybrid and mode is ResponseMode.QUERY:
         description = "Response_mode 'query' not allowed for implicit or hybrid flow"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
-    if _shows_tokens(draft, mode):
+    encrypted = draft.client.client.encryption.authorization_response is not None
+    # A signed response would hold readable tokens in a query.
+    if draft.implicit_or_hybrid and mode is ResponseMode.QUERY_JWT and not encrypted:
         description = (
             "Response_mode 'query.jwt' is allowed only when the authorization response token is"
             " encrypted"
@@ -235,20 +238,10 @@ def check_response_mode(draft: AuthorizationDraft) -> None:
     draft.response_mode = mode
 
 
-def _shows_tokens(draft: AuthorizationDraft, mode: ResponseMode) -> bool:
-    """Tell whether a signed response would hold readable tokens in a query."""
-    encrypted = draft.client.client.encryption.authorization_response is not None
-    return draft.implicit_or_hybrid and mode is ResponseMode.QUERY_JWT and not encrypted
-
-
 def _default_response_mode(draft: AuthorizationDraft, text: str | None) -> ResponseMode:
     if draft.implicit_or_hybrid:
         return ResponseMode.FRAGMENT_JWT if text == JWT else ResponseMode.FRAGMENT
     return ResponseMode.QUERY_JWT if text == JWT else ResponseMode.QUERY
-
-
-def _named_response_mode(text: str | None) -> ResponseMode | None:
-    return ResponseMode(text) if text in set(ResponseMode) else None
 
 
 def check_flows(draft: AuthorizationDraft) -> None:

@@ -102,19 +102,19 @@ class AuthorizationEndpoint:
         await _run_for_browser(draft, {"client": CHECKS["client"]})
         return draft.client
 
-    async def use_up(self, request: ProtocolRequest, asked: AuthorizationRequest) -> None:
+    async def use_up(
+        self, request: ProtocolRequest, asked: AuthorizationRequest, reference: str
+    ) -> None:
         """Use up the pushed request that was asked for, before its response is issued.
 
         The mark outlives every other sign-in that the reference began. Raises RedirectError where
         another one was answered, and StoreUnavailable. Spec: RFC 9126 §7.3
         """
-        if asked.pushed_reference is None:
-            return
         realm, client = request.realm.realm, asked.client.client
         lifespans = realm.token_lifespans
         longest = lifespans.access_code_login + lifespans.access_code_user_action
         pushed = self._services.pushed_requests
-        if not await pushed.use(realm.id, client.id, asked.pushed_reference, longest):
+        if not await pushed.use(realm.id, client.id, reference, longest):
             failure = EventFailure(EventError.INVALID_REQUEST, USED_UP)
             raise RedirectError("invalid_request_uri", USED_UP, asked.target, event=failure)
 

@@ -99,9 +99,9 @@ def acr_of(
     AcrUtils
     """
     reached = (1 if fresh else 0) if level is None else level
-    for candidates in (requested, names):
+    for candidates in (requested, names) if names else ():
         found = _highest_level(reached, names, candidates)
-        if names and found is not None:
+        if found is not None:
             return found
     return str(reached) if level is not None else SIGNED_IN if fresh else BY_COOKIE
 

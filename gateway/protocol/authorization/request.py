@@ -194,10 +194,6 @@ class AuthorizationRequest:
             else None,
         )
 
-    def wants(self, part: ResponseType) -> bool:
-        """Tell whether the response contains a code, an ID token or an access token."""
-        return part in self.response_type
-
     def stored(self) -> Mapping[str, str]:
         """Return the request as text by names; `restore` reads it."""
         texts = {
@@ -276,13 +272,15 @@ def _restored_request(
         max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
         login_hint=stored.get("login_hint"),
         hinted_user=stored.get("hinted_user"),
-        level=_level(stored),
+        level=_level(stored) if "level" in stored else None,
         acr_values=stored.get("acr_values"),
-        enforced_flow=_enforced_flow(stored),
-        claims=_claims(stored),
+        enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
+        claims=_claims(stored["claims"]) if "claims" in stored else {},
         ui_locales=tuple(stored.get("ui_locales", "").split()),
         display=stored.get("display"),
-        code_challenge=_challenge(stored),
+        code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
+        if "code_challenge" in stored
+        else None,
         action=stored.get("kc_action"),
         action_parameter=stored.get("kc_action_parameter"),
         identity_provider=stored.get("kc_idp_hint"),
@@ -300,27 +298,17 @@ def _compact_json(claims: Mapping[str, Any]) -> str:
     return json.dumps(claims, ensure_ascii=False, separators=(",", ":"))
 
 
-def _level(stored: Mapping[str, str]) -> RequestedLevel | None:
-    if "level" not in stored:
-        return None
+def _level(stored: Mapping[str, str]) -> RequestedLevel:
     return RequestedLevel(int(stored["level"]), essential="level_essential" in stored)
 
 
-def _enforced_flow(stored: Mapping[str, str]) -> EnforcedFlow | None:
-    if "enforced_flow" not in stored:
-        return None
+def _enforced_flow(stored: Mapping[str, str]) -> EnforcedFlow:
     level = stored.get("enforced_flow_level")
     return EnforcedFlow(stored["enforced_flow"], None if level is None else int(level))
 
 
-def _challenge(stored: Mapping[str, str]) -> CodeChallenge | None:
-    if "code_challenge" not in stored:
-        return None
-    return CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
-
-
-def _claims(stored: Mapping[str, str]) -> Mapping[str, Any]:
-    claims = json.loads(stored.get("claims", "{}"))
+def _claims(text: str) -> Mapping[str, Any]:
+    claims = json.loads(text)
     if not isinstance(claims, dict):
         raise StoredRequestUnusable("its claims are no object")
     return claims

@@ -211,12 +211,9 @@ class ClientPurpose:
     asked: AuthorizationRequest
     endpoint: AuthorizationEndpoint = field(repr=False)
     completion: SignInCompletion = field(repr=False)
+    enforced_flow: EnforcedFlow | None
     is_always_confirmed: bool = False
     has_flow: bool = True
-
-    @property
-    def enforced_flow(self) -> EnforcedFlow | None:
-        return self.asked.enforced_flow
 
     def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
         return None
@@ -224,7 +221,8 @@ class ClientPurpose:
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
     ) -> tuple[SignInResponse, UserSession]:
-        await self.endpoint.use_up(request, self.asked)
+        if self.asked.pushed_reference is not None:
+            await self.endpoint.use_up(request, self.asked, self.asked.pushed_reference)
         completed = await self.completion.complete(request, self.asked, finished)
         return completed.response, completed.session
 
@@ -350,7 +348,8 @@ class Purposes:
         """Return the purpose of what was asked for."""
         match asked:
             case AuthorizationRequest():
-                return ClientPurpose(asked, self._endpoint, self._completion)
+                endpoint, completion = self._endpoint, self._completion
+                return ClientPurpose(asked, endpoint, completion, asked.enforced_flow)
             case DeviceConnection():
                 return DevicePurpose(asked, self._approvals)
             case AccountVisit():

@@ -35,7 +35,6 @@ from gateway.protocol.browser_sign_in.step_outcomes import (
     consent_items,
     different_user,
     finished_sign_in,
-    is_hinted,
     note_account_changes,
     note_challenge,
     note_refused_sign_in,
@@ -52,6 +51,7 @@ from gateway.protocol.browser_sign_in.visit import (
     note_declined,
     with_locale,
 )
+from gateway.protocol.claims.subject import is_subject
 from gateway.protocol.consents import ConsentDetail, Consents
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
@@ -234,7 +234,7 @@ class BrowserSignIn:
         step = await self._engine.finish(visit.context, session)
         if not isinstance(step, SignedIn):
             return await self._after(visit, step)
-        user = await self._user(visit, step)
+        user = await self._directory.user(visit.request.realm.realm.id, step.user.id)
         if user is None:
             return unusable(visit)
         if not accepted:
@@ -300,14 +300,16 @@ class BrowserSignIn:
         """Start over where the client's flow has changed since; end pages of a forbidden link."""
         if not visit.purpose.has_flow:
             return None if is_permitted(visit.request.realm, visit.use) else unusable(visit)
-        if visit.follows_flow_of(session):
+        flow, known = visit.flow, session.flow_version or None
+        if flow is not None and flow.id == session.flow and known in {None, flow.version}:
             return None
         again = await self._restart(visit, session, visit.use)
         return with_message(again, MessageKey.LOGIN_TIMEOUT)
 
     async def _after(self, visit: Visit, step: SignInResult) -> Outcome:
         """Note the events of a result of the engine, and go on where the user is signed in."""
-        await note_account_changes(self._sessions, visit, step)
+        if step.account_changes.changes:
+            await note_account_changes(self._sessions, visit, step)
         match step:
             case SignedIn():
                 return await self._signed_in(visit, step)
@@ -328,7 +330,8 @@ class BrowserSignIn:
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
-        if not is_hinted(asked, step.user.id):
+        hint = asked.hinted_user
+        if hint is not None and not is_subject(hint, asked.client.client, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)
         page = visit.purpose.final_page(step.user)
@@ -336,18 +339,20 @@ class BrowserSignIn:
             await self._engine.end(step.session)
             visit.request.event.withdraw()
             return page
-        if FORCED_SIGN_IN in step.session.notes or visit.evades_flow:
+        # Registration or a reset must not replace a flow that policies choose.
+        is_evasion = visit.use is not FlowUse.SIGN_IN and visit.purpose.enforced_flow is not None
+        if FORCED_SIGN_IN in step.session.notes or is_evasion:
             await self._engine.end(step.session)
             again = replace(visit, use=FlowUse.SIGN_IN, is_new=True)
             return with_message(await self._begin(again), MessageKey.ACCOUNT_UPDATED)
-        user = await self._user(visit, step)
+        user = await self._directory.user(visit.request.realm.realm.id, step.user.id)
         if user is None:
             return unusable(visit)
-        items = await consent_items(self._consents, visit, user)
-        if items:
-            return await self._ask_consent(
-                visit, AskConsent(step.session, client, items, user.user.locale)
-            )
+        if client.consent_required or visit.purpose.is_always_confirmed:
+            items = await consent_items(self._consents, visit, user)
+            if items:
+                ask = AskConsent(step.session, client, items, user.user.locale)
+                return await self._ask_consent(visit, ask)
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
         return await self._complete(visit, step, user, given)
 
@@ -380,7 +385,3 @@ class BrowserSignIn:
         if finished.joins is not None:
             return Respond(response)
         return with_new_session(visit, step, finished, response, session)
-
-    async def _user(self, visit: Visit, step: SignedIn) -> UserEntry | None:
-        """Return the user with roles and groups; None for one that was removed meanwhile."""
-        return await self._directory.user(visit.request.realm.realm.id, step.user.id)

@@ -25,13 +25,12 @@ from gateway.protocol.browser_sign_in.outcomes import (
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.visit import Browser, Visit, note_changes, note_failure
-from gateway.protocol.claims.subject import is_subject
 from gateway.protocol.consents import ConsentDetail, ConsentItem, Consents, requested_items
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_completion import FinishedSignIn, SessionEnded, SignInRequest
+from gateway.protocol.sign_in_completion import FinishedSignIn, SessionEnded
 
 _NO_FLOW: Final = (EventType.LOGIN, EventError.NOT_ALLOWED, MessageKey.UNEXPECTED_ERROR)
 _UNUSABLE: Final = {
@@ -125,7 +124,7 @@ def note_refused_sign_in(visit: Visit, error: SignInRefused) -> None:
 async def note_account_changes(sessions: Sessions, visit: Visit, step: SignInResult) -> None:
     """Note what the user has changed in the account, and end other sessions on request."""
     noted, session = step.account_changes, step.session
-    if session is None or not noted.changes:
+    if session is None:
         return
     note_changes(visit, session, noted.changes)
     if noted.ends_other_sessions and session.user_id is not None:
@@ -163,7 +162,7 @@ def finished_sign_in(
     return FinishedSignIn(
         user=user,
         joins=None if step.is_fresh else step.joins,
-        current=visit.browser.user_session,
+        current=None if visit.browser.identity is None else visit.browser.identity.session,
         level=step.level,
         remember_me=step.session.remember_me and visit.request.realm.realm.login.remember_me,
         notes=step.session_notes,
@@ -203,12 +202,6 @@ async def completed_sign_in(
         if finished.joins is not None:
             raise
         return await visit.purpose.complete(visit.request, replace(finished, current=None))
-
-
-def is_hinted(asked: SignInRequest, user_id: str) -> bool:
-    """Tell whether the user is the one of `id_token_hint`, where the request has one."""
-    hint = asked.hinted_user
-    return hint is None or is_subject(hint, asked.client.client, user_id)
 
 
 async def without_sign_in(

@@ -79,20 +79,24 @@ class Visit:
     browser: Browser
     is_new: bool = False
     use: FlowUse = FlowUse.SIGN_IN
+    asked: SignInRequest = field(init=False)
+    client: Client = field(init=False)
+    enforced_flow: EnforcedFlow | None = field(init=False)
+    """The flow that policies choose: for signing in, not for registration or a reset."""
 
-    @property
-    def asked(self) -> SignInRequest:
-        return self.purpose.asked
-
-    @property
-    def client(self) -> Client:
-        return self.asked.client.client
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", self.purpose.asked)
+        object.__setattr__(self, "client", self.purpose.asked.client.client)
+        is_sign_in = self.use is FlowUse.SIGN_IN
+        object.__setattr__(
+            self, "enforced_flow", self.purpose.enforced_flow if is_sign_in else None
+        )
 
     @property
     def context(self) -> SignInContext:
         """What the engine decides by."""
         request, asked, identity = self.request, self.asked, self.browser.identity
-        level, enforced = asked.level, self._enforced_flow
+        level, enforced = asked.level, self.enforced_flow
         flow_level = None if enforced is None else enforced.level
         levels = (None if level is None else level.level, flow_level)
         return SignInContext(
@@ -113,7 +117,9 @@ class Visit:
                 level_is_essential=level is not None and level.essential,
                 flow_level=flow_level,
                 reauthenticate=Prompt.LOGIN in asked.prompt,
-                max_age=_maximum_age(request.realm, asked),
+                max_age=asked.max_age
+                if asked.action is None
+                else _maximum_age(request.realm, asked.action, asked.max_age),
                 action=asked.action,
                 action_parameter=asked.action_parameter,
                 login_hint=asked.login_hint,
@@ -125,27 +131,12 @@ class Visit:
     def flow(self) -> SignInFlow | None:
         """The flow as it is now; None where it cannot be used, or the realm does not permit it."""
         entry = self.request.realm
-        if not is_permitted(entry, self.use):
+        if self.use is not FlowUse.SIGN_IN and not is_permitted(entry, self.use):
             return None
-        enforced = self._enforced_flow
+        enforced = self.enforced_flow
         if enforced is not None:
             return entry.sign_in.named(enforced.alias)
         return entry.sign_in.browser_flow(self.client.flow_overrides, self.use)
-
-    @property
-    def evades_flow(self) -> bool:
-        """Tell whether registration or a reset replaces a flow that policies choose."""
-        return self.use is not FlowUse.SIGN_IN and self.purpose.enforced_flow is not None
-
-    @property
-    def _enforced_flow(self) -> EnforcedFlow | None:
-        return self.purpose.enforced_flow if self.use is FlowUse.SIGN_IN else None
-
-    def follows_flow_of(self, session: AuthenticationSession) -> bool:
-        """Tell whether the client's flow is the one that a sign-in began with, unchanged."""
-        flow = self.flow
-        known = session.flow_version or None
-        return flow is not None and flow.id == session.flow and known in {None, flow.version}
 
     def new_session(self, flow: SignInFlow) -> AuthenticationSession:
         """Return the authentication session of a new tab."""
@@ -212,17 +203,15 @@ def offered_flows(entry: RealmEntry) -> tuple[FlowUse, ...]:
     )
 
 
-def _maximum_age(entry: RealmEntry, asked: SignInRequest) -> timedelta | None:
+def _maximum_age(entry: RealmEntry, action: str, of_client: timedelta | None) -> timedelta | None:
     """Return the shorter of the client's `max_age` and the largest age for the requested action."""
-    if asked.action is None:
-        return asked.max_age
-    if asked.action == DELETE_ACCOUNT:
+    if action == DELETE_ACCOUNT:
         return timedelta(0)
     age = _MAXIMUM_AGE
-    if asked.action == UPDATE_PASSWORD:
+    if action == UPDATE_PASSWORD:
         age = entry.realm.password_policy.maximum_authentication_age
-    age = entry.sign_in.action_ages.get(asked.action, age)
-    return min((one for one in (age, asked.max_age) if one is not None), default=None)
+    age = entry.sign_in.action_ages.get(action, age)
+    return min((one for one in (age, of_client) if one is not None), default=None)
 
 
 def _locale_note(request: ProtocolRequest) -> dict[str, str]:

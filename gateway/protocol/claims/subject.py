@@ -38,7 +38,7 @@ def subject_identifier(client: Client, user_id: str) -> str:
 
 def is_subject(claim: object, client: Client, user_id: str) -> bool:
     """Tell whether the `sub` of a token names the user, as it does now or did before the mapper."""
-    return claim in (user_id, subject_identifier(client, user_id))
+    return claim == user_id or claim == subject_identifier(client, user_id)
 
 
 def check_pairwise(config: Mapping[str, str]) -> FieldError | None:

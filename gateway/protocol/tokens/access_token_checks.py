@@ -18,7 +18,6 @@ from gateway.authentication.validity import (
     NoLongerValid,
     SessionName,
     Validity,
-    own_generation,
 )
 from gateway.domain.callers import Caller
 from gateway.domain.certificate_names import DEVICE_CLAIM
@@ -33,9 +32,11 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
-    EXCHANGED_FROM,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
+    ONLY_FOR,
+    TWIN_THUMBPRINT,
+    WITHOUT_ROLES,
     exchanged_from,
     only_for,
     revocable_ids,
@@ -132,8 +133,12 @@ class AccessTokens:
             raise InvalidToken(Cause.CLIENT_UNUSABLE, EventError.CLIENT_DISABLED)
         request.event.user_id = current.user.user.id
         _require_subject(claims, entry.client, context, current)
-        user = without_left_out(request.realm, current.user, roles_left_out(claims))
-        limited = _limited(within_reach(entry, user), claims)
+        user = current.user
+        if WITHOUT_ROLES in claims:
+            user = without_left_out(request.realm, user, roles_left_out(claims))
+        limited = user if entry.withheld is None else within_reach(entry, user)
+        if ONLY_FOR in claims:
+            limited = _limited(limited, claims)
         return ActiveToken(claims, context, entry, limited, current.session, user)
 
     async def _current(
@@ -147,9 +152,12 @@ class AccessTokens:
         exchanged = context.grant == EXCHANGED
         session = _session_name(claims, context)
         device = claims.get(DEVICE_CLAIM)
-        own = None if entry is None or session is None else entry.client.id
+        generations = dict(exchanged_from(claims))
+        if entry is not None and session is not None and context.generation is not None:
+            generations[entry.client.id] = context.generation
         # A resource server may ask that does not see the certificate itself.
-        bound = filter(None, (certificate_bound_to(claims), claims.get(ISSUED_SERIAL)))
+        named = map(claims.get, (ISSUED_SERIAL, TWIN_THUMBPRINT))
+        bound = filter(None, (certificate_bound_to(claims), *named))
         issued = IssuedCredential(
             issued_at=_instant(claims, "iat"),
             client=entry,
@@ -159,10 +167,7 @@ class AccessTokens:
             audiences=only_for(claims) or frozenset(),
             certificates=tuple(map(str, bound)),
             device=device if isinstance(device, str) else None,
-            generations={
-                **(exchanged_from(claims) if EXCHANGED_FROM in claims else {}),
-                **own_generation(own, context.generation),
-            },
+            generations=generations,
             account_generation=context.generation if session is None else None,
             begins_sign_in=begins_sign_in,
         )
@@ -256,22 +261,23 @@ def _administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRole
     They follow from the current settings. A narrowed token has those of its clients alone, and none
     of the realm, which give rights over all of it.
     """
+    is_narrowed = only_for(active.claims) is not None
+    if active.client.client.full_scope_allowed and not is_narrowed:
+        return None
     names = str(active.claims.get("scope", "")).split()
     granted = still_granted(realm, active.client.client, names)
     scope = scope_of(active.client, granted.permitted_to(active.user.roles))
-    if only_for(active.claims) is None:
-        return scope
-    return EffectiveRoles((), active.user.roles.within(scope).clients)
+    return EffectiveRoles((), active.user.roles.within(scope).clients) if is_narrowed else scope
 
 
 def administering_caller(realm: RealmEntry, active: ActiveToken) -> Caller:
     """Return the caller of the admin API who bears the token."""
-    left_out = roles_left_out(active.claims)
-    withheld = (
-        withheld_roles(active.client, active.user)
-        if left_out is None
-        else _roles_of_exchange(realm, left_out)
-    )
+    left_out = roles_left_out(active.claims) if WITHOUT_ROLES in active.claims else None
+    withheld = active.client.withheld
+    if left_out is not None:
+        withheld = _roles_of_exchange(realm, left_out)
+    elif withheld is not None:
+        withheld = withheld_roles(active.client, active.user)
     scope = _administered_scope(realm, active)
     client, user = active.client.client, active.user
     return Caller(realm.realm, user.user, client, scope, user.roles, withheld)

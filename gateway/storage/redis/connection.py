@@ -65,11 +65,16 @@ class FairConnectionPool(ConnectionPool):
         Raises NoFreeConnection where all stay in use for FREE_CONNECTION, RedisTimeoutError where
         opening one takes longer than CONNECT, and another RedisError where the server refuses it.
         """
-        await self._wait_for_free()
+        if self._free.locked():
+            await self._wait_for_free()
+        else:
+            await self._free.acquire()
         connection = self.get_available_connection()  # type: ignore[no-untyped-call] # redis-py
         is_open = False
         try:
-            is_open = await _is_open(connection)
+            with suppress(RedisConnectionError):
+                # Unread bytes make a connection unusable.
+                is_open = connection.is_connected and not await connection.can_read()
             if not is_open:
                 await self._open(connection)
                 is_open = True
@@ -85,9 +90,6 @@ class FairConnectionPool(ConnectionPool):
         self._free.release()
 
     async def _wait_for_free(self) -> None:
-        if not self._free.locked():
-            await self._free.acquire()
-            return
         try:
             async with TimeLimit(FREE_CONNECTION):
                 await self._free.acquire()
@@ -101,14 +103,6 @@ class FairConnectionPool(ConnectionPool):
         except TimeoutError as error:
             await connection.disconnect(nowait=True)
             raise RedisTimeoutError("the server accepts no connection in time") from error
-
-
-async def _is_open(connection: AbstractConnection) -> bool:
-    """Return whether a command can be sent: unread bytes make a connection unusable."""
-    try:
-        return connection.is_connected and not await connection.can_read()
-    except RedisConnectionError:
-        return False
 
 
 class TimeLimit:
@@ -169,6 +163,8 @@ class CircuitBreaker:
         self._probe = probe
         self._failures = 0
         self._reason = ""
+        self.replied_at = -math.inf
+        """When the server answered last, by the clock of the event loop."""
         self._probing: asyncio.Task[None] | None = None
 
     @property
@@ -183,6 +179,7 @@ class CircuitBreaker:
     def succeeded(self) -> None:
         """Record an answer; an error of the server is one, too."""
         self._failures = 0
+        self.replied_at = asyncio.get_running_loop().time()
 
     def failed(self, failure: Exception) -> None:
         """Record a call without an answer."""
@@ -239,12 +236,10 @@ class RedisClient(Redis):
         self._pool = pool
         self.breaker = CircuitBreaker(self._probe)
         self._deadline = REPLY.total_seconds()
-        self._replied_at = -math.inf
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Execute one command; raises RedisError or TimeoutError."""
         self.breaker.require_closed()
-        loop = asyncio.get_running_loop()
         try:
             connection = await self._pool.get_connection()
             try:
@@ -258,21 +253,18 @@ class RedisClient(Redis):
             raise
         except NoFreeConnection as failure:
             # A burst of calls is no outage: this wait counts only where no call gets a reply.
-            if loop.time() - self._replied_at > self._deadline:
+            waited = asyncio.get_running_loop().time() - self.breaker.replied_at
+            if waited > self._deadline:
                 self.breaker.failed(failure)
             raise
         except (RedisConnectionError, RedisTimeoutError, OSError) as failure:
             self.breaker.failed(failure)
             raise
         except RedisError:
-            self._succeeded(loop)
+            self.breaker.succeeded()
             raise
-        self._succeeded(loop)
-        return answer
-
-    def _succeeded(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._replied_at = loop.time()
         self.breaker.succeeded()
+        return answer
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001 - as in redis-py
         await self.breaker.close()
@@ -325,7 +317,11 @@ def named_failures() -> Iterator[None]:
     try:
         yield
     except (RedisError, OSError) as error:
-        raise StoreUnavailable("redis", reason=str(error)[:_LONGEST_REASON]) from error
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> StoreUnavailable:
+    return StoreUnavailable("redis", reason=str(error)[:_LONGEST_REASON])
 
 
 async def ping(client: Redis) -> None:
@@ -386,11 +382,13 @@ class ServerScript:
         self._digest = hashlib.sha1(self._text.encode("ascii"), usedforsecurity=False).hexdigest()
 
     async def __call__(self, *arguments: str | int) -> Any:
-        with named_failures():
+        try:
             try:
                 return await self._client.execute_command("EVALSHA", self._digest, 0, *arguments)
             except NoScriptError:
                 return await self._client.execute_command("EVAL", self._text, 0, *arguments)
+        except (RedisError, OSError) as error:
+            raise _unavailable(error) from error
 
 
 def script_text(name: str, prologue: str = SERVER_CLOCK) -> str:

@@ -52,9 +52,9 @@ class RedisInvalidation:
         self.deliver(wanted)
         sent = (self._client.publish(CHANNEL, topic) for topic in wanted)
         results = await asyncio.gather(*sent, return_exceptions=True)
-        with named_failures():
-            for failure in results:
-                if isinstance(failure, BaseException):
+        for failure in results:
+            if isinstance(failure, BaseException):
+                with named_failures():
                     raise failure
 
     def deliver(self, topics: Sequence[str]) -> None:

@@ -43,12 +43,13 @@ def encode_code(code: AuthorizationCode) -> str:
         *(
             code.user_id,
             code.scope,
-            _optional_number(code.issued_at),
+            _number(code.issued_at),
             code.redirect_uri,
             code.nonce,
         ),
         *(code.code_challenge, code.code_challenge_method, code.certificate, code.acr),
-        *(_optional_number(code.authenticated_at), code.claims),
+        None if code.authenticated_at is None else _number(code.authenticated_at),
+        code.claims,
         # Earlier versions read such codes too, without what follows.
         code.proof_key,
         code.generation,
@@ -80,10 +81,6 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
         proof_key=proof_key,
         generation=generation,
     )
-
-
-def _optional_number(instant: datetime | None) -> int | None:
-    return None if instant is None else (instant - _EPOCH) // _MICROSECOND
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -29,12 +29,9 @@ class AsyncConnection:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.dialect = connection.dialect
         self._driver: SqliteConnection | None = None
         """Within a transaction of SQLite, once it has begun."""
-
-    @property
-    def dialect(self) -> Dialect:
-        return self._connection.dialect
 
     async def execute(
         self,

@@ -47,7 +47,7 @@ from gateway.storage.sql.sessions import (
     SqlRotations,
 )
 from gateway.storage.sql.sites import SqlSites, site_parser
-from gateway.storage.sql.transaction import Transaction, named_failures
+from gateway.storage.sql.transaction import DRIVER_FAILURES, Transaction, named_failure
 from gateway.storage.sql.users import SqlUserBatches, SqlUsers
 
 T = TypeVar("T")
@@ -153,37 +153,52 @@ class SqlDatabase:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:
-        with named_failures():
+        try:
             async with self._engines.reader.connect() as connection:
-                yield self._stores(Transaction(connection))
+                yield SqlStores(
+                    Transaction(connection),
+                    self._secrets,
+                    self._reserved_names,
+                    self._parse_site,
+                    self._clock,
+                )
+        except DRIVER_FAILURES as error:
+            raise named_failure(error) from error
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqlStores]:
-        with named_failures():
+        try:
             async with self._engines.writer.write() as connection:
-                stores = self._stores(Transaction(connection))
+                stores = SqlStores(
+                    Transaction(connection),
+                    self._secrets,
+                    self._reserved_names,
+                    self._parse_site,
+                    self._clock,
+                )
                 yield stores
                 stores.transaction.check()
+        except DRIVER_FAILURES as error:
+            raise named_failure(error) from error
         self.queue_signals.notify(stores.transaction.queued)
 
     async def ping(self) -> None:
-        with named_failures():
+        try:
             async with self._engines.reader.connect() as connection:
                 await connection.execute(text("SELECT 1"))
+        except DRIVER_FAILURES as error:
+            raise named_failure(error) from error
 
     async def server_time(self) -> datetime:
-        with named_failures():
+        try:
             async with self._engines.reader.connect() as connection:
                 rows = await connection.execute(text(_NOW[connection.dialect.name]))
                 return datetime.fromtimestamp(float(rows.scalar_one()), UTC)
+        except DRIVER_FAILURES as error:
+            raise named_failure(error) from error
 
     async def dispose(self) -> None:
         await self._engines.dispose()
-
-    def _stores(self, transaction: Transaction) -> SqlStores:
-        return SqlStores(
-            transaction, self._secrets, self._reserved_names, self._parse_site, self._clock
-        )
 
 
 def create_engines(address: DatabaseAddress, limits: Limits | None = None) -> Engines:

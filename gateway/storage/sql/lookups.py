@@ -9,6 +9,7 @@ import json
 from collections import defaultdict, namedtuple
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import Consent, RoleBoundScope
@@ -143,7 +144,14 @@ class SqlLookups:
             address_key=None if address is None else key,
         )
         rows = await self._executor.execute(query, arguments)
-        account = self._account(query.read(rows[0] if rows else self._no_user))
+        row, held = query.read(rows[0] if rows else self._no_user), []
+        for item in _items(row.credentials):
+            stored: Any = _Credential._make(item)
+            set_at = None if stored.set_at is None else instant_of(stored.set_at)
+            instants = {"created_at": instant_of(stored.created_at), "set_at": set_at}
+            held.append(read_credential(stored._replace(**instants), self._secrets))
+        held.sort(key=attrgetter("priority", "created_at", "id"))
+        account = SignInAccount(read_user(row), tuple(held))
         if not rows or not _is_meant(account.user, name, address, key, is_only=len(rows) == 1):
             return None
         return account
@@ -166,16 +174,6 @@ class SqlLookups:
             tuple(map(_consent, _items(consents))),
             frozenset(client for (client,) in _items(offline)),
         )
-
-    def _account(self, row: Any) -> SignInAccount:
-        held = [self._credential(item) for item in _items(row.credentials)]
-        held.sort(key=lambda one: (one.priority, one.created_at, one.id))
-        return SignInAccount(read_user(row), tuple(held))
-
-    def _credential(self, item: list[Any]) -> Credential:
-        stored: Any = _Credential._make(item)
-        created_at, set_at = instant_of(stored.created_at), _instant_or_none(stored.set_at)
-        return read_credential(stored._replace(created_at=created_at, set_at=set_at), self._secrets)
 
     async def _find(
         self,

@@ -24,7 +24,7 @@ from gateway.storage.sql import sqlite
 from gateway.storage.sql.address import PostgresServer, SqliteFile, parse_database_url
 from gateway.storage.sql.asynchronous import Limits
 from gateway.storage.sql.migrations import HEAD
-from gateway.storage.sql.transaction import named_failures
+from gateway.storage.sql.transaction import DRIVER_FAILURES, named_failure
 
 _CONNECT_SECONDS: Final = 3.0
 _REVISION: Final = "SELECT max(version_num) FROM alembic_version"
@@ -109,10 +109,12 @@ async def migrate(url: Secret) -> bool:
     if not await needs_migration(url):
         return False
     address = parse_database_url(url)
-    with named_failures():
+    try:
         if isinstance(address, SqliteFile):
             return await _migrate_file(address)
         return await _migrate_server(address)
+    except DRIVER_FAILURES as error:
+        raise named_failure(error) from error
 
 
 async def _migrate_file(file: SqliteFile) -> bool:

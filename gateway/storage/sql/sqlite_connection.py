@@ -9,7 +9,7 @@ COMMIT, and queries that are known beforehand go with the one before them.
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self
 
 import aiosqlite
 
@@ -27,7 +27,6 @@ class _Result(NamedTuple):
 _NO_RESULT: Final = _Result(None, -1, None, [])
 _Query = tuple[str, Any]
 """Text and parameters."""
-_ResultT = TypeVar("_ResultT")
 
 
 class DeferredInsert(NamedTuple):
@@ -80,7 +79,7 @@ class SqliteConnection(aiosqlite.Connection):
         """
         if self._in_transaction or self._deferred:
             due, self._in_transaction = self._due(), False
-            await self._switch(partial(_commit, self._conn, due))
+            await self._execute(partial(_commit, self._conn, due))  # type: ignore[no-untyped-call] # the library
         self._beginning = None
         self._forget()
 
@@ -110,7 +109,8 @@ class SqliteConnection(aiosqlite.Connection):
         ahead, self._ahead = self._ahead, {}
         queries = [(text, parameters), *ahead]
         self._in_transaction = self._in_transaction or self._beginning is not None
-        found = await self._switch(partial(_fetch, self._conn, self._due(), queries))
+        work = partial(_fetch, self._conn, self._due(), queries)
+        found: list[list[Any]] = await self._execute(work)  # type: ignore[no-untyped-call] # the library
         self._known.update(zip(ahead, found[1:], strict=True))
         return found[0]
 
@@ -119,7 +119,8 @@ class SqliteConnection(aiosqlite.Connection):
         self._known.clear()
         self._in_transaction = self._in_transaction or self._beginning is not None
         work = partial(_run, self._conn, self._due(), method, text, parameters)
-        return await self._switch(work)
+        result: _Result = await self._execute(work)  # type: ignore[no-untyped-call] # the library
+        return result
 
     def _due(self) -> _Due:
         due = _Due(self._beginning, self._deferred)
@@ -131,10 +132,6 @@ class SqliteConnection(aiosqlite.Connection):
         self._ahead.clear()
         self._known.clear()
 
-    async def _switch(self, work: Callable[[], _ResultT]) -> _ResultT:
-        result: _ResultT = await self._execute(work)  # type: ignore[no-untyped-call] # the library
-        return result
-
 
 class _Cursor:
     """The result of one statement, with all its rows."""
@@ -143,31 +140,20 @@ class _Cursor:
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
-        self._result = _NO_RESULT
+        self.description, self.rowcount, self.lastrowid, self._rows = _NO_RESULT
 
     async def __aenter__(self) -> Self:
         return self
 
-    @property
-    def description(self) -> Any:
-        return self._result.description
-
-    @property
-    def rowcount(self) -> int:
-        return self._result.rowcount
-
-    @property
-    def lastrowid(self) -> int | None:
-        return self._result.lastrowid
-
-    async def execute(self, text: str, parameters: Any = ()) -> None:
-        self._result = await self._connection.run("execute", text, parameters)
+    async def execute(self, text: str, parameters: Any = (), method: str = "execute") -> None:
+        result = await self._connection.run(method, text, parameters)
+        self.description, self.rowcount, self.lastrowid, self._rows = result
 
     async def executemany(self, text: str, parameters: Any) -> None:
-        self._result = await self._connection.run("executemany", text, parameters)
+        await self.execute(text, parameters, "executemany")
 
     async def fetchall(self) -> Sequence[Any]:
-        return self._result.rows
+        return self._rows
 
     async def close(self) -> None:
         """Do nothing: the cursor in the thread is closed already."""

@@ -10,7 +10,6 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import (
@@ -67,11 +66,8 @@ class Transaction:
         self._failure: RealmgateError | None = None
         self.queued: set[DeliveryQueue] = set()
         """Queues that repositories have added entries to, which are due at once."""
-
-    @property
-    def dialect(self) -> str:
-        """Name the database: `sqlite` or `postgresql`."""
-        return self._connection.dialect.name
+        self.dialect = connection.dialect.name
+        """The name of the database: `sqlite` or `postgresql`."""
 
     async def execute(
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
@@ -79,8 +75,10 @@ class Transaction:
         """Execute; `taken` is the text of AlreadyExists for a violated unique constraint."""
         self.check()
         try:
-            with named_failures(taken):
-                return await self._connection.execute(statement, parameters)
+            return await self._connection.execute(statement, parameters)
+        except DRIVER_FAILURES as error:
+            self._failure = named_failure(error, taken)
+            raise self._failure from error
         except RealmgateError as failure:
             self._failure = failure
             raise
@@ -97,8 +95,10 @@ class Transaction:
         """Return the rows of a query that is compiled once."""
         self.check()
         try:
-            with named_failures():
-                return await self._connection.fetch(query, given)
+            return await self._connection.fetch(query, given)
+        except DRIVER_FAILURES as error:
+            self._failure = named_failure(error)
+            raise self._failure from error
         except RealmgateError as failure:
             self._failure = failure
             raise
@@ -190,12 +190,14 @@ class Transaction:
         )
 
         try:
-            with named_failures(taken):
-                if later:
-                    failure = partial(_named, taken=taken)
-                    await self._connection.insert_later(statement, prepared, rows, failure)
-                else:
-                    await self._connection.insert(statement, prepared, rows)
+            if later:
+                named = partial(named_failure, taken=taken)
+                await self._connection.insert_later(statement, prepared, rows, named)
+            else:
+                await self._connection.insert(statement, prepared, rows)
+        except DRIVER_FAILURES as error:
+            self._failure = named_failure(error, taken)
+            raise self._failure from error
         except RealmgateError as failure:
             self._failure = failure
             raise
@@ -309,29 +311,12 @@ def insert_into(table: Table, dialect: str) -> "postgresql.Insert | sqlite.Inser
     return sqlite.insert(table)
 
 
-class named_failures:  # noqa: N801 - a context manager, written as a function is
-    """Turns exceptions of drivers into those of the gateway."""
-
-    # A class: each statement passes here, and `contextmanager` costs several times as much.
-    __slots__ = ("_taken",)
-
-    def __init__(self, taken: str = "") -> None:
-        self._taken = taken
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if isinstance(error, SQLAlchemyError | sqlite3.Error | UnicodeEncodeError | OSError):
-            raise _named(error, self._taken) from error
+DRIVER_FAILURES: Final = (SQLAlchemyError, sqlite3.Error, UnicodeEncodeError, OSError)
+"""What SQLAlchemy and the drivers raise, which `named_failure` turns into the gateway's."""
 
 
-def _named(error: Exception, taken: str) -> RealmgateError:
+def named_failure(error: Exception, taken: str = "") -> RealmgateError:
+    """Return the exception of the gateway; `taken` is the text of AlreadyExists."""
     original = error.orig if isinstance(error, StatementError) else error
     if isinstance(error, IntegrityError | sqlite3.IntegrityError):
         return AlreadyExists(taken) if _is_unique_violation(original) else _missing_reference()

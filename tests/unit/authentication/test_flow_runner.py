@@ -5,7 +5,7 @@ The leaves are authenticators whose names say what they answer: `yes`, `attempte
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import ClassVar, cast
@@ -121,9 +121,8 @@ class SignInOfAlice:
         conditions = {name: Deciding(name, matches=name == "true") for name in ("true", "false")}
         accounts = Accounts(cast("Database", None))
         self.steps = FlowSteps(
-            cast("dict[str, Authenticator]", self.answering),
+            cast("Callable[[str], Authenticator]", self.answering.__getitem__),
             cast("dict[str, FlowCondition]", conditions),
-            Answering,
             accounts,
         )
         entry = RealmEntry(realm("demo"), cast("KeyRing", None))

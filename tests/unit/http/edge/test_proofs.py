@@ -7,7 +7,7 @@ import pytest
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.ports.client_keys import NO_PROOF, SentProof
 from gateway.http.certificate_lookup import NginxLookup
-from gateway.http.edge import Edge, ProxyTrust, sent_proof
+from gateway.http.edge import Edge, ProofRepeated, ProxyTrust, sent_proof
 
 _EDGE = Edge(trust=ProxyTrust((), None), lookup=NginxLookup(), certificates=X509CertificateParser())
 _STRANGER = ("203.0.113.7", 4711)
@@ -51,3 +51,12 @@ def test_a_path_beyond_ascii_is_escaped() -> None:
 def test_of_two_headers_none_counts(second: bytes) -> None:
     """Also where no proxy is in front, which refuses them. Attacks A4."""
     assert _sent(("https://id.test",), b"a.b.c", second).text == ""
+
+
+def test_a_second_proof_is_the_refusal_before_a_wrong_address() -> None:
+    behind_proxy = {
+        "client": None,
+        "headers": [(b"dpop", b"a.b.c"), (b"dpop", b"d.e.f"), (b"x-forwarded-for", b"no address")],
+    }
+    with pytest.raises(ProofRepeated):
+        _sent(("https://id.test",), **behind_proxy)
