@@ -32,6 +32,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
+    EXCHANGED_FROM,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
     ONLY_FOR,
