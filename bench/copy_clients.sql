@@ -2,9 +2,9 @@
 -- times; the copies are named client-1 to client-N.
 
 WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count)
-INSERT INTO clients (realm_id, id, client_id, document, secret)
+INSERT INTO clients (realm_id, id, client_id, settings, secret)
 SELECT c.realm_id, c.id || '-' || n, c.client_id || '-' || n,
-       replace(replace(c.document, c.id, c.id || '-' || n),
+       replace(replace(c.settings, c.id, c.id || '-' || n),
                '"' || c.client_id || '"', '"' || c.client_id || '-' || n || '"'),
        c.secret
 FROM numbers, clients c JOIN realms r ON r.id = c.realm_id

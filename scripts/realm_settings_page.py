@@ -13,8 +13,7 @@ from typing import Any
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import Setting
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.realms.special_fields import SecurityHeadersMap, SmtpMap
-from gateway.representations.roles import DefaultRole
+from gateway.representations.realms.special_fields import DefaultRole, SecurityHeadersMap, SmtpMap
 from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, TextList, TextMap
 from scripts.check_links import anchor_of
 from scripts.generated_page import with_tables, write_or_check

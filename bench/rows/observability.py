@@ -73,7 +73,7 @@ def _record(site: Site) -> None:
     """Let the realm store its events."""
     with closing(sqlite3.connect(site.state / "realmgate.db", isolation_level=None)) as database:
         database.execute(
-            "UPDATE realms SET document = json_set(document, '$.eventsEnabled', json('true'))"
+            "UPDATE realms SET settings = json_set(settings, '$.events.enabled', json('true'))"
             " WHERE name = ?",
             (REALM,),
         )

@@ -67,7 +67,6 @@ def require_known_listeners(
 
 BATCH: Final = 2_000
 """How many events one transaction removes, so that other writers do not wait long."""
-_DIGITS: Final = 10
 _CLOCKS_DIFFER: Final = timedelta(seconds=1)
 
 Repository = UserEventRepository | AdminEventRepository
@@ -122,17 +121,9 @@ async def remove_expired_events(database: Database, realm: Realm, now: datetime)
     """Remove the events that have expired by the realm's settings; raises StoreUnavailable."""
     if realm.events.expiration:
         await remove_events(database, _user_events, realm.id, now - realm.events.expiration)
-    lifespan = _admin_events_lifespan(realm)
+    lifespan = realm.admin_events_expiration
     if lifespan:
         await remove_events(database, _admin_events, realm.id, now - lifespan)
-
-
-def _admin_events_lifespan(realm: Realm) -> timedelta:
-    """Return the attribute `adminEventsExpiration`: seconds, 0 for unlimited."""
-    text = realm.attributes.get("adminEventsExpiration", "")
-    return (
-        timedelta(seconds=int(text)) if text.isdecimal() and len(text) <= _DIGITS else timedelta()
-    )
 
 
 def _user_events(stores: Stores) -> UserEventRepository:

@@ -15,7 +15,6 @@ from gateway.domain.clock import Clock
 from gateway.domain.expiry import (
     Expiration,
     ExpiryKind,
-    ExpiryMailSettings,
     ExpirySummary,
     Owner,
     OwnerKind,
@@ -24,14 +23,13 @@ from gateway.domain.expiry import (
     SeenCertificate,
     StoredCertificate,
     expiry_mail,
-    expiry_mails_of,
     summarize,
 )
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.mail import QueuedMail
 from gateway.domain.ports.certificates import CertificateReader
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.realm import MASTER, Realm
+from gateway.domain.realm import MASTER, ExpiryMailSettings, Realm
 
 STANDARD_WINDOW: Final = timedelta(days=30)
 MOST_LISTED: Final = 10_000
@@ -172,7 +170,7 @@ class ExpiryMails:
         async with self._database.read() as stores:
             realms = await stores.realms.list()
         for realm in realms:
-            settings = expiry_mails_of(realm)
+            settings = realm.certificates.expiry_mails
             if settings.recipients:
                 await self._queue(realm, settings)
 

@@ -4,7 +4,6 @@ Keycloak: DefaultActionToken, Urls.actionTokenBuilder, EmailCooldownManager; att
 """
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -38,8 +37,6 @@ _TEXTS: Final = {
     "redirect_uri": "reduri",
 }
 """Fields that may be absent, and their claims."""
-_LIFESPAN_OF_KIND: Final = "actionTokenGeneratedByUserLifespan."
-_NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
 _ACTIONS: Final = "rqac"
 _ADDED_AT: Final = "subAddedAt"
 """The claim with the instant at which the user was added, in ISO 8601."""
@@ -51,10 +48,7 @@ def user_action_lifespan(realm: Realm, kind: ActionTokenKind) -> timedelta:
 
     The realm attribute of its kind says it in seconds, otherwise the setting for all of them.
     """
-    text = realm.attributes.get(f"{_LIFESPAN_OF_KIND}{kind}", "")
-    if _NUMBER.fullmatch(text) is None or not int(text):
-        return realm.token_lifespans.action_token_by_user
-    return timedelta(seconds=int(text))
+    return realm.link_lifespans.get(kind, realm.token_lifespans.action_token_by_user)
 
 
 def new_action_token(

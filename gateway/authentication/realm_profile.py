@@ -37,7 +37,6 @@ from gateway.representations.user_profile import standard_user_profile
 
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""
-_SWITCH: Final = "userProfileEnabled"
 _EVERY_VIEWER: Final = frozenset(Viewer)
 _FREE: Final = UserProfile(
     {
@@ -55,11 +54,6 @@ LANGUAGE: Final = ProfileAttribute(
     "locale", multivalued=True, view=_EVERY_VIEWER, edit=_EVERY_VIEWER
 )
 """The attribute of realms where users choose a language, unless their profile has it."""
-
-
-def has_free_attributes(realm: Realm) -> bool:
-    """Tell whether the realm wants no rules."""
-    return realm.attributes.get(_SWITCH) == "false"
 
 
 def locked_names(login: LoginSettings) -> frozenset[str]:
@@ -91,7 +85,7 @@ async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
 
 def expect_profile(stores: Stores, realm: Realm) -> None:
     """Read the profile together with the next statement of the transaction."""
-    if not has_free_attributes(realm):
+    if not realm.has_free_attributes:
         stores.documents.expect_find(realm.id, DocumentKind.USER_PROFILE, _NAME)
 
 
@@ -114,7 +108,7 @@ async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:
 
 async def profile_rules(stores: Stores, realm: Realm) -> UserProfile:
     """Return the rules that hold."""
-    if has_free_attributes(realm):
+    if realm.has_free_attributes:
         return _FREE
     stored = await stored_profile(stores, realm.id)
     return _rules(realm, None if stored is None else rules_of(stored.document))
@@ -143,7 +137,7 @@ def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
 
 def requested_profile(entry: RealmEntry, scopes: frozenset[str]) -> UserProfile:
     """Return the rules that hold in a sign-in for these client scopes."""
-    if has_free_attributes(entry.realm):
+    if entry.realm.has_free_attributes:
         return _FREE
     return _rules(entry.realm, entry.user_profile).requested_with(scopes)
 
@@ -162,7 +156,7 @@ async def profile_violations(
     It is what the user lacks of what the profile requires of users, and has of what it refuses,
     among the attributes that users may change.
     """
-    if has_free_attributes(entry.realm):
+    if entry.realm.has_free_attributes:
         return ()
     values = values_of(user)
     state = hashlib.sha256(repr((sorted(scopes), sorted(values.items()))).encode()).digest()

@@ -96,7 +96,7 @@ from gateway.outgoing import (
 )
 from gateway.password_policies import PasswordBlacklists
 from gateway.protocol.sender_constraint import ProofChecks, RenewedCertificates
-from gateway.representations.sites import parse_rules_file
+from gateway.representations.sites import check_site, parse_rules_file
 from gateway.settings import Settings, SettingsError
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.certificate_owners import CachedCertificateOwners
@@ -431,6 +431,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             settings.database_url,
             secrets,
             reserved_names=reserved_names(settings, file),
+            check_site=check_site,
             clock=clock,
         )
         stack.push_async_callback(database.dispose)

@@ -180,6 +180,8 @@ class DenyList:
         """Tell whether an entry names the certificate and has not expired."""
         if self._denies_digest(certificate.digest, now):
             return True
+        if self._denies_digest(certificate.twin_digest, now):
+            return True
         if certificate.serial not in self._serials:
             return False
         named = IssuedSerial(certificate.issuer, certificate.serial)

@@ -153,6 +153,7 @@ RESERVED_CLAIMS: Final = frozenset(
         *("aud_x", "reuse_id", "roles", "groups", "preferred_username", "email", "name"),
         *("email_verified", "given_name", "family_name", "permissions", DEVICE_CLAIM),
         *("realmgate_issued_serial", "realmgate_renewal", "aud_only", "realmgate_without_roles"),
+        "realmgate_twin_thumbprint",
     }
 )
 """Claims that a placeholder cannot become: they say who the subject is and what it may do."""

@@ -45,7 +45,11 @@ class CertificateRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CertificateFacts:
-    """What every check asks of a certificate; `digest` is the SHA-256 of its encoding."""
+    """What every check asks of a certificate; `digest` is the SHA-256 of its encoding.
+
+    `twin_digest` is that of the same certificate with the other ECDSA signature that verifies too:
+    anybody can compute it. It is empty where the signature has no other form.
+    """
 
     issuer: DistinguishedName
     subject: DistinguishedName
@@ -53,11 +57,17 @@ class CertificateFacts:
     not_before: datetime
     not_after: datetime
     digest: bytes
+    twin_digest: bytes = field(default=b"", kw_only=True)
 
     @property
     def thumbprint(self) -> str:
         """The digest in base64url, the value of `x5t#S256`. Spec: RFC 8705 §3.1."""
         return base64url.encode(self.digest)
+
+    @property
+    def form_digest(self) -> bytes:
+        """One digest for both forms of the signature."""
+        return min(self.digest, self.twin_digest) if self.twin_digest else self.digest
 
 
 KEY_USAGES: Final = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
@@ -38,6 +38,8 @@ class ClientScope:
     attributes: Mapping[str, str] = field(default_factory=dict)
     mappers: tuple[ProtocolMapper, ...] = ()
     realm_default: RealmDefault | None = None
+    later: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Stored members that a later version has added; only storage reads them."""
 
     @property
     def in_token_scope(self) -> bool:

@@ -164,14 +164,14 @@ def decode_value(encoded: bytes) -> str | bytes:
 
 def encode_text(text: str, tag: int = UTF8_STRING) -> bytes:
     """Return `text` as a DER string of that type, in UTF-8."""
-    return _encode_element(tag, text.encode())
+    return encode_element(tag, text.encode())
 
 
 def encode_object_identifier(dotted: str) -> bytes:
     """Return an object identifier as DER. Spec: X.690 §8.19."""
     first, second, *others = map(int, dotted.split("."))
     content = b"".join(map(_base128, (_ARCS * first + second, *others)))
-    return _encode_element(OBJECT_IDENTIFIER, content)
+    return encode_element(OBJECT_IDENTIFIER, content)
 
 
 def _base128(number: int) -> bytes:
@@ -181,7 +181,8 @@ def _base128(number: int) -> bytes:
     return bytes(reversed(octets))
 
 
-def _encode_element(tag: int, content: bytes) -> bytes:
+def encode_element(tag: int, content: bytes) -> bytes:
+    """Return a DER element of definite length. Spec: X.690 §10.1."""
     if len(content) < SHORT_LENGTH:
         return bytes((tag, len(content))) + content
     size = (len(content).bit_length() + 7) // 8

@@ -17,9 +17,8 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.domain.certificates import PresentedCertificate
-from gateway.domain.limits.caches import cached
 from gateway.domain.localization import LocalePreferences, select_locale
-from gateway.domain.mail import Mail, MailKind, MailNotSent, ascii_address, mail_time
+from gateway.domain.mail import Mail, MailKind, mail_time
 from gateway.domain.realm import Realm
 
 
@@ -221,48 +220,9 @@ def name_digest(leaf: PresentedCertificate) -> str:
     return hashlib.sha256(names + b"\0" + leaf.names_digest).hexdigest()
 
 
-EXPIRY_MAIL_RECIPIENTS: Final = "realmgate.certificates.expiry.mail.recipients"
-EXPIRY_MAIL_DAYS: Final = "realmgate.certificates.expiry.mail.days"
-MOST_RECIPIENTS: Final = 10
-STANDARD_DAYS: Final = (1, 7, 30)
 MOST_MAILED: Final = 50
 """Lines of one mail; the others are counted."""
-_MOST_DAYS: Final = 10
-_LONGEST: Final = 365
 _DAY: Final = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class ExpiryMailSettings:
-    """The recipients of mails, and how many days ahead; without recipients none is sent."""
-
-    recipients: tuple[str, ...] = ()
-    days: tuple[int, ...] = STANDARD_DAYS
-    """In rising order."""
-
-    def stage(self, left: timedelta) -> int | None:
-        """Return the least number of days that is not shorter than the time left, if any."""
-        return next((days for days in self.days if timedelta() < left <= days * _DAY), None)
-
-
-def expiry_mails_of(realm: Realm) -> ExpiryMailSettings:
-    """Return what the attributes of the realm say; an unusable value is refused where written."""
-    attributes = realm.attributes
-    return _settings(
-        attributes.get(EXPIRY_MAIL_RECIPIENTS, ""), attributes.get(EXPIRY_MAIL_DAYS, "")
-    )
-
-
-def are_recipients(text: str) -> bool:
-    """Tell whether the text lists mail addresses with commas or spaces between them."""
-    listed = _listed(text)
-    return len(listed) <= MOST_RECIPIENTS and all(map(_is_address, listed))
-
-
-def are_days(text: str) -> bool:
-    """Tell whether the text lists numbers of days with commas or spaces between them."""
-    listed = _listed(text)
-    return len(listed) <= _MOST_DAYS and all(map(_is_number_of_days, listed))
 
 
 def expiry_mail(
@@ -298,35 +258,4 @@ def _line(each: Expiration, now: datetime) -> str:
             [(owner.kind.value, owner.name) for owner in each.owners],
             (each.renewal.kind.value, each.renewal.value),
         ]
-    )
-
-
-def _listed(text: str) -> list[str]:
-    return text.replace(",", " ").split()
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ascii_address(text)
-    except MailNotSent:
-        return False
-    return True
-
-
-def _is_number_of_days(text: str) -> bool:
-    return (
-        text.isascii()
-        and text.isdecimal()
-        and len(text) <= len(str(_LONGEST))
-        and (1 <= int(text) <= _LONGEST)
-    )
-
-
-@cached(64 * 1024)
-def _settings(recipients: str, days: str) -> ExpiryMailSettings:
-    if not are_recipients(recipients) or not are_days(days):
-        return ExpiryMailSettings()
-    numbers = sorted({int(each) for each in _listed(days)})
-    return ExpiryMailSettings(
-        tuple(dict.fromkeys(_listed(recipients))), tuple(numbers) or STANDARD_DAYS
     )

@@ -16,19 +16,13 @@ from gateway.domain.limits.rate_limits import RESETS_OF_USER
 from gateway.domain.localization import LocalePreferences, select_locale
 from gateway.domain.realm import Realm, Smtp
 from gateway.domain.secrets import Secret
-from gateway.domain.unique_names import ascii_domain
+from gateway.domain.unique_names import smtp_address
 from gateway.domain.users import User
 
 _PORT: Final = 25
 _TLS_PORT: Final = 465
 _TOKEN: Final = "token"  # noqa: S105 - the name of a way to sign in
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
-_ADDRESS: Final = re.compile(
-    r"([A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*)@([^@]{1,253})"
-)
-"""Without quoted parts: a comma or a bracket could name another recipient."""
-_DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
-_LONGEST_ADDRESS: Final = 254
 _SECOND: Final = timedelta(seconds=1)
 
 
@@ -259,16 +253,10 @@ def ascii_address(address: str) -> str:
 
     Spec: RFC 5321 §4.1.2 (Dot-string), RFC 5890 §2.3.2.1 (A-labels)
     """
-    parts = _ADDRESS.fullmatch(address)
-    if parts is None or len(address) > _LONGEST_ADDRESS:
-        raise MailNotSent("an address is not valid or needs SMTPUTF8", is_final=True)
     try:
-        domain = ascii_domain(parts.group(2))
+        return smtp_address(address)
     except ValueError as error:
-        raise MailNotSent("the domain of an address is not valid", is_final=True) from error
-    if not _DOMAIN.fullmatch(domain):
-        raise MailNotSent("the domain of an address is not valid", is_final=True)
-    return f"{parts.group(1)}@{domain}"
+        raise MailNotSent(str(error), is_final=True) from error
 
 
 LONGEST_WAIT: Final = timedelta(hours=24)

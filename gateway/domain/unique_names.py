@@ -120,3 +120,25 @@ def _without_dots(text: str) -> Iterator[str]:
 def _with_unicode_domain(key: str) -> str:
     local, _, domain = key.rpartition("@")
     return f"{local}@{_folded(unicode_domain(domain.replace(_FULL_STOP, '.').rstrip('.')))}"
+
+
+_ADDRESS: Final = re.compile(
+    r"([A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*)@([^@]{1,253})"
+)
+"""Without quoted parts: a comma or a bracket could name another recipient."""
+_LONGEST_ADDRESS: Final = 254
+_DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+
+
+def smtp_address(address: str) -> str:
+    """Return the address with its domain in ASCII; raises ValueError where that is impossible."""
+    parts = _ADDRESS.fullmatch(address)
+    if parts is None or len(address) > _LONGEST_ADDRESS:
+        raise ValueError("an address is not valid or needs SMTPUTF8")
+    try:
+        domain = ascii_domain(parts.group(2))
+    except ValueError as error:
+        raise ValueError("the domain of an address is not valid") from error
+    if not _DOMAIN.fullmatch(domain):
+        raise ValueError("the domain of an address is not valid")
+    return f"{parts.group(1)}@{domain}"

@@ -5,7 +5,7 @@ from typing import Final
 
 from gateway.authentication.validity import NoLongerValid, is_usable_in, usable_service_account
 from gateway.certificates import has_registered_name, is_registered_for, owns
-from gateway.domain.certificates import ClientCertificate
+from gateway.domain.certificates import ClientCertificate, PresentedCertificate
 from gateway.domain.clients import Client, terms_of_certificate
 from gateway.domain.forward_auth import AcceptedCredential, AssertedIdentity, Reason, Rule, Site
 from gateway.domain.ports.lookups import CertificateOwnerIndex, ClientEntry, RealmEntry, UserEntry
@@ -53,8 +53,8 @@ class CertificateHolders:
             except CredentialRefused as error:
                 refusal = error
                 continue
-            if identity.client_id is None:
-                await self._require_usable_owners(site, evidence)
+            # A client of the rule is usable; the device may be locked for another client.
+            await self._require_usable_owners(site, evidence, named=identity.client_id is not None)
             return identity
         raise refusal
 
@@ -94,7 +94,6 @@ class CertificateHolders:
                 evidence, realm.realm, client=entry.client.id
             )
             if of_client is not None and owns(entry.client, of_client):
-                await self._require_unlocked(realm, entry.client, of_client)
                 return _client_identity(realm, entry, of_client)
         certificate = await self._trusted(realm, evidence)
         return AssertedIdentity(
@@ -106,11 +105,14 @@ class CertificateHolders:
             certificate=certificate,
         )
 
-    async def _require_usable_owners(self, site: Site, evidence: Evidence) -> None:
+    async def _require_usable_owners(
+        self, site: Site, evidence: Evidence, *, named: bool = False
+    ) -> None:
         """Refuse the certificate of a locked device, and one whose clients are all disabled.
 
         The clients of all realms of the site count: another realm may trust the certificate too.
         The index has no clients with patterns of subjects: a pattern is tried where it is named.
+        `named`: the certificate stands for an enabled client that the rule names.
         """
         owned, usable = False, False
         for name in site.realms:
@@ -120,7 +122,7 @@ class CertificateHolders:
             for entry in await self._owners(realm, evidence):
                 owned = True
                 usable = usable or is_usable_in(realm.realm, entry)
-        if owned and not usable:
+        if owned and not (usable or named):
             raise _OwnersRefused("the client of the certificate is disabled")
 
     async def _owners(self, realm: RealmEntry, evidence: Evidence) -> list[ClientEntry]:
@@ -129,19 +131,23 @@ class CertificateHolders:
         if presented is None:
             return []
         terms = terms_of_certificate(presented.leaf)
+        if not terms:
+            raise _OwnersRefused("the certificate has too many names to look for its clients")
         names = await self._index.with_terms(realm.realm.id, terms, _MOST_OWNERS + 1)
         if len(names) > _MOST_OWNERS:
             raise _OwnersRefused(f"more than {_MOST_OWNERS} clients may own the certificate")
         owners = []
         for name in names:
             entry = await self._accounts.directory.client(realm.realm.id, name)
-            if entry is None or not has_registered_name(entry.client, presented.leaf):
+            if entry is None or not _may_own(entry.client, presented.leaf):
                 continue
             of_client = await self._accounts.certificate(
                 evidence, realm.realm, client=entry.client.id
             )
-            if of_client is not None and is_registered_for(entry.client, of_client):
-                await self._require_unlocked(realm, entry.client, of_client)
+            if of_client is None or not of_client.identifies:
+                continue
+            await self._require_unlocked(realm, entry.client, of_client)
+            if is_registered_for(entry.client, of_client):
                 owners.append(entry)
         found = [each.client.client_id for each in owners]
         counted = await self._index.without_registered(realm.realm.id, found)
@@ -150,14 +156,18 @@ class CertificateHolders:
     async def _require_unlocked(
         self, realm: RealmEntry, client: Client, certificate: ClientCertificate
     ) -> None:
-        device = client.devices.device_of(certificate)
-        if device is None:
-            return
+        """Refuse a certificate that names a locked device, also beside another device."""
         validity, now = self._accounts.validity, self._accounts.clock.now()
-        try:
-            await validity.require_unlocked(realm.realm, client, device.name, now)
-        except NoLongerValid as refusal:
-            raise _OwnersRefused("the device of the certificate is locked") from refusal
+        for device in client.devices.named_in(certificate.leaf):
+            try:
+                await validity.require_unlocked(realm.realm, client, device.name, now)
+            except NoLongerValid as refusal:
+                raise _OwnersRefused("the device of the certificate is locked") from refusal
+
+
+def _may_own(client: Client, leaf: PresentedCertificate) -> bool:
+    """Tell whether the certificate has the client's name, or those of several devices."""
+    return has_registered_name(client, leaf) or bool(client.devices.named_in(leaf))
 
 
 def _client_identity(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.domain.client_scopes import ClientScope, RealmDefault
+from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.domain.random_values import uuid4
@@ -121,16 +121,6 @@ def render_mapper(mapper: ProtocolMapper) -> dict[str, Any]:
         "consentRequired": False,
         "config": dict(mapper.config),
     }
-
-
-def restore_mappers(value: Iterable[Mapping[str, Any]]) -> tuple[ProtocolMapper, ...]:
-    """Return the mappers of a document in storage, unjudged."""
-    return tuple(
-        ProtocolMapper(
-            item["id"], item["name"], item["protocolMapper"], item["config"], item["protocol"]
-        )
-        for item in value
-    )
 
 
 def with_ids(
@@ -355,14 +345,3 @@ def render_reference(scope: ClientScope, *, protocol: bool = True) -> dict[str, 
     """Return the few members by which lists name a scope."""
     named = {"id": scope.id, "name": scope.name}
     return {**named, "protocol": scope.protocol} if protocol else named
-
-
-def restore_client_scope(
-    document: Mapping[str, Any], realm_id: str, realm_default: str | None
-) -> ClientScope:
-    """Return the scope of a document in storage, unjudged."""
-    own, _ = CLIENT_SCOPE_TABLE.restore(document)
-    if "mappers" in own:
-        own["mappers"] = restore_mappers(own["mappers"])
-    listed = None if realm_default is None else RealmDefault(realm_default)
-    return ClientScope(realm_id=realm_id, realm_default=listed, **own)

@@ -225,21 +225,6 @@ class FieldTable:
             own[group] = replace(getattr(before, group), **values)
         return replace(before, **own)  # type: ignore[type-var] # always a dataclass
 
-    def restore(self, answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the parts of an answer, unjudged: JSON values by attribute, and what is kept.
-
-        Only for a table without groups.
-        """
-        own: dict[str, Any] = {}
-        kept: dict[str, Any] = {}
-        for name, value in answer.items():
-            setting = self._settings.get(name)
-            if setting is not None:
-                own[setting.attribute] = value
-            elif name not in self._beside and not self._at_default(name, value):
-                kept[name] = value
-        return own, kept
-
     def answer(self, value: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object, unknown fields last."""
         answer: dict[str, Any] = {}

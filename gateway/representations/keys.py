@@ -7,7 +7,7 @@ Keycloak: the providers of org.keycloak.keys.KeyProvider, KeysMetadataRepresenta
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import UnusableSetting
@@ -25,12 +25,11 @@ from gateway.domain.keys import (
 )
 from gateway.domain.ports.signing import PublicKeyData
 from gateway.domain.secrets import Secret
+from gateway.domain.tables import build_value, read_table
 from gateway.representations.components import (
     Component,
     Config,
-    Property,
     ProviderDescription,
-    SettingKind,
     parse_properties,
 )
 from gateway.representations.field_table import without_none
@@ -57,90 +56,15 @@ _CURVES: Final[Mapping[str, SignatureAlgorithm]] = {
     "Ed25519": SignatureAlgorithm.EDDSA,
 }
 _CURVE_OF: Final = {algorithm: curve for curve, algorithm in _CURVES.items()}
-_RSA_ENCRYPTION: Final = ("RSA-OAEP", "RSA-OAEP-256", "RSA1_5")
-_RSA: Final = tuple(a.value for a in SignatureAlgorithm if a.value[:2] in {"RS", "PS"})
-
-
-def _flag(name: str, label: str, text: str, standard: str) -> Property:
-    return Property(name, label, text, SettingKind.FLAG, standard)
-
-
-def _choice(
-    name: str, label: str, text: str, options: tuple[str, ...], standard: str | None = None
-) -> Property:
-    return Property(name, label, text, SettingKind.CHOICE, standard or options[0], options)
-
-
-_STANDING: Final = (
-    Property("priority", "Priority", "Of several the highest signs", SettingKind.NUMBER, "0"),
-    _flag("enabled", "Enabled", "Whether the key is published", "true"),
-    _flag("active", "Active", "Whether the key may sign", "true"),
+_TABLE: Final = read_table("gateway.representations", "key_providers.toml")
+KEY_PROVIDERS: Final[tuple[ProviderDescription, ...]] = build_value(
+    tuple[ProviderDescription, ...],
+    [
+        {**row, "properties": [*_TABLE["standing"], *row["properties"]]}
+        for row in _TABLE["providers"]
+    ],
 )
-_RSA_ALGORITHM: Final = _choice("algorithm", "Algorithm", "What the key signs with", _RSA)
-_ENCRYPTION_ALGORITHM: Final = _choice(
-    "algorithm", "Algorithm", "What senders encrypt with; RSA1_5 is stored only", _RSA_ENCRYPTION
-)
-_IMPORTED: Final = (
-    Property(
-        *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", SettingKind.FILE),
-        secret=True,
-        required=True,
-    ),
-    Property(CERTIFICATE, "X509 Certificate", "PEM", SettingKind.FILE),
-)
-
-
-def _provider(name: str, text: str, *own: Property) -> ProviderDescription:
-    return ProviderDescription(name, text, (*_STANDING, *own))
-
-
-KEY_PROVIDERS: Final = (
-    _provider(
-        *(KeyProvider.RSA_GENERATED, "Makes an RSA key and a certificate of its own"),
-        _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
-        _RSA_ALGORITHM,
-    ),
-    _provider(
-        *(KeyProvider.ECDSA_GENERATED, "Makes an elliptic curve key"),
-        replace(
-            _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
-            as_boolean=True,
-        ),
-        _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
-    ),
-    _provider(
-        *(KeyProvider.EDDSA_GENERATED, "Makes an Edwards curve key"),
-        _choice(_EDWARDS_CURVE, "Elliptic Curve", "The curve", ("Ed25519",)),
-    ),
-    _provider(
-        KeyProvider.HMAC_GENERATED,
-        "Makes a secret key, which signs refresh tokens, and tokens of clients that use HMAC",
-        _choice("secretSize", "Secret size", "In bytes", ("32", "64", "128", "256", "512"), "128"),
-        _choice("algorithm", "Algorithm", "What the key signs with", tuple(SecretAlgorithm)),
-    ),
-    _provider(
-        KeyProvider.RSA_ENC_GENERATED,
-        "Makes an RSA key for encryption: clients encrypt request objects with it",
-        _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
-        _ENCRYPTION_ALGORITHM,
-    ),
-    _provider(
-        KeyProvider.AES_GENERATED,
-        "Makes a secret key for encryption: nothing is encrypted with it yet",
-        _choice("secretSize", "Secret size", "In bytes", ("16", "24", "32"), "32"),
-    ),
-    _provider(
-        *(KeyProvider.RSA, "Takes an RSA key that was made elsewhere"),
-        *(*_IMPORTED, _RSA_ALGORITHM),
-    ),
-    _provider(
-        KeyProvider.RSA_ENC,
-        "Takes an RSA key for encryption that was made elsewhere: clients encrypt request objects "
-        "with it",
-        *(*_IMPORTED, _ENCRYPTION_ALGORITHM),
-    ),
-)
-"""What each provider does, and its settings, in the order in which they are checked."""
+"""Each provider, and its settings in the order in which they are checked."""
 _PROPERTIES: Final = {each.id: each.properties for each in KEY_PROVIDERS}
 
 

@@ -5,7 +5,7 @@ Keycloak: RolesRepresentation, RoleRepresentation
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import ListedRole, Role
@@ -77,23 +77,6 @@ class RoleInput:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     id: str | None = None
     """The id of a new role; None for a generated one."""
-
-
-class DefaultRole:
-    """The shape of `defaultRole` of a realm: an object with the name of every new user's role.
-
-    Other members are ignored: they stand with the roles. An empty object is null.
-    """
-
-    empty_types: ClassVar[tuple[type, ...]] = (dict,)
-
-    def read(self, value: Any, path: str) -> str:
-        if not isinstance(value, Mapping):
-            raise mistyped(path, value, "a role")
-        return PrintableName().read(value.get("name"), join(path, "name"))
-
-    def write(self, value: str) -> dict[str, Any]:
-        return {"name": value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.forward_auth import AcceptedCredential, BearerAudience, Site, UnreadableSite
 from gateway.domain.hosts import is_below
+from gateway.domain.limits.caches import cached
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.json_input import check_json
 from gateway.representations.refusals import (
@@ -118,11 +119,16 @@ def render_site(site: Site | UnreadableSite) -> dict[str, Any]:
     if isinstance(site, UnreadableSite):
         return {"name": site.name, "unreadable": site.reason}
     shown = None if site.bearer_audience is BearerAudience.SITE else BearerAudience.ANY
-    return render_stored_site(replace(site, bearer_audience=shown))
+    return _render(replace(site, bearer_audience=shown))
 
 
-def render_stored_site(site: Site) -> dict[str, Any]:
-    """Return the JSON object that is stored: without `bearerAudience` it was never chosen."""
+@cached(16 * 1024 * 1024)
+def check_site(site: Site) -> Site:
+    """Return a stored site of a realm as it is; raises InvalidInput where none may be like it."""
+    return parse_site(_render(site), realm=site.realms[0])
+
+
+def _render(site: Site) -> dict[str, Any]:
     return _without_default(SITE_FIELDS.answer(site, {}))
 
 

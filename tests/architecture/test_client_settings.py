@@ -18,6 +18,7 @@ WRITERS = {
     "gateway/admin/clients/defaults.py": "the JSON of the clients that every realm has",
     "gateway/admin/realm_files/migration.py": "the JSON of files of earlier versions",
     "gateway/client_policies/conditions.py": "an administrator names them",
+    "gateway/storage/sql/migrations/versions/revision_0023.py": "the JSON of an earlier version",
     **{
         f"gateway/client_policies/executors/{name}.py": "what it sets, and names of addresses"
         for name in ("authorization_requests", "client_authentication", "client_settings")

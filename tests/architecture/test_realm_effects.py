@@ -27,17 +27,10 @@ RULES = (
 _OF_THE_REALM = ROOT / "domain" / "realm"
 _STORED = ROOT / "storage" / "sql" / "realms.py"
 WITHOUT_EFFECT = frozenset(name for names in WAITING.values() for name in names)
-READ_OTHERWISE = {"defaultRole", "defaultSignatureAlgorithm", "id", "realm"}
+READ_OTHERWISE = {"attributes", "defaultRole", "defaultSignatureAlgorithm", "id", "realm"}
 """What rules read under another name."""
 READ_FOR_KEYS = {"accessTokenLifespanForImplicitFlow"}
 """How long tokens may live says how long keys are kept, whatever issues them."""
-PARSE_ATTRIBUTES = {
-    "admin/events.py",
-    "authentication/action_tokens.py",
-    "authentication/realm_profile.py",
-    "domain/expiry.py",
-}
-"""They still parse an attribute at each use: none may be added."""
 SETTINGS = [field for field in REALM_FIELDS if isinstance(field, Setting)]
 DESCRIBED = [each for together in REALM_SETTINGS.values() for each in together]
 _SPECIFIED_NAME = re.compile(r"`([a-z_]+)`")
@@ -135,8 +128,7 @@ def test_a_described_setting_is_tested_over_http_and_its_source_opens(
 def test_every_attribute_about_certificates_is_described() -> None:
     """Those of the domain: a rule that is not described is not found by operators."""
     own = re.compile(r'"(realmgate\.certificates\.[\w.]+)"')
-    files = [*_OF_THE_REALM.glob("*.py"), ROOT / "domain" / "expiry.py"]
-    named = {name for file in files for name in own.findall(file.read_text())}
+    named = {name for file in _OF_THE_REALM.glob("*.py") for name in own.findall(file.read_text())}
     assert named == {
         each.name for each in REALM_ATTRIBUTES if each.name.startswith("realmgate.certificates.")
     }
@@ -154,7 +146,7 @@ def test_rules_read_groups_of_a_realm_and_no_attributes() -> None:
         for file in files
         if (None, "attributes") in settings_read(ast.parse(file.read_text()))
     }
-    assert readers == PARSE_ATTRIBUTES
+    assert readers == set()
 
 
 def _files(room: str) -> Iterator[Path]:

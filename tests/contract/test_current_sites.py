@@ -18,12 +18,13 @@ from gateway.domain.ports.invalidation import realm_topic, user_topic
 from gateway.domain.ports.storage import Stores
 from gateway.forward_auth.decisions import find_rule
 from gateway.forward_auth.site_table import UnknownServer
-from gateway.representations.sites import parse_rules_file, render_site
+from gateway.representations.sites import parse_rules_file
 from gateway.storage.current_sites import CurrentSites, RulesFile
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.schema import site_hosts, sites
 from tests.support.cache_surroundings import InvalidationMessages, SwitchedDatabase
 from tests.support.set_clock import SetClock
+from tests.support.stored_documents import site_document
 from tests.support.stored_values import NOW, realm, store_realms
 
 AGE = timedelta(seconds=60)
@@ -267,7 +268,7 @@ async def test_a_name_of_two_realms_is_refused_and_logged_once(setup: _Setup) ->
     await setup.put("other", replace(SHOP, hosts=("shop.example.org", "taken.example.org:1")))
     async with setup.database.write() as stores:
         taking = {"host": "taken.example.org", "realm_id": "demo-id", "site": "wiki"}
-        document = render_site(replace(WIKI, hosts=("wiki.example.org", "taken.example.org")))
+        document = site_document(replace(WIKI, hosts=("wiki.example.org", "taken.example.org")))
         await stores.transaction.execute(insert(site_hosts).values(taking))
         await stores.transaction.execute(
             update(sites).where(sites.c.name == "wiki").values(document=document)
@@ -291,7 +292,7 @@ async def test_a_name_of_two_realms_is_refused_and_logged_once(setup: _Setup) ->
 async def test_a_wildcard_opens_no_host_of_an_unreadable_site(setup: _Setup) -> None:
     """A later version stored the site. attacks: B4."""
     await setup.put("demo", replace(WIKI, name="all", hosts=("*.example.org",)))
-    read_as_later = {"name": "wiki", "hosts": list(WIKI.hosts), "later": 1}
+    read_as_later = site_document(WIKI) | {"later": 1}
     async with setup.database.write() as stores:
         later = update(sites).where(sites.c.name == "wiki").values(document=read_as_later)
         await stores.transaction.execute(later)

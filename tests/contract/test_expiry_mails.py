@@ -14,7 +14,6 @@ from gateway.certificates import SeenCertificates
 from gateway.crypto.x509.parse import StoredCertificateReader
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.expiry import (
-    EXPIRY_MAIL_RECIPIENTS,
     Expiration,
     ExpiryKind,
     Owner,
@@ -24,7 +23,7 @@ from gateway.domain.expiry import (
     expiry_mail,
 )
 from gateway.domain.mail import Mail, QueuedMail
-from gateway.domain.realm import Localization
+from gateway.domain.realm import EXPIRY_MAIL_RECIPIENTS, Localization
 from gateway.mail import MailRenderer
 from gateway.storage.sql.database import SqlDatabase
 from tests.contract.test_seen_certificates import leaf

@@ -2,10 +2,13 @@
 
 import asyncio
 import fcntl
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import alembic.command
 import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
@@ -23,7 +26,9 @@ from gateway.domain.clients import certificate_terms
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.domain.users import UserQuery
-from gateway.representations.realms.realm import render_realm
+from gateway.representations.clients import parse_client, render_client
+from gateway.representations.realms.realm import create_realm, parse_realm, render_realm
+from gateway.representations.sites import parse_site
 from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
@@ -84,10 +89,10 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[S
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-async def _change(url: Secret, statement: str) -> None:
+async def _change(url: Secret, statement: str, **values: str) -> None:
     engines = create_engines(parse_database_url(url))
     async with engines.writer.begin() as connection:
-        await connection.execute(text(statement))
+        await connection.execute(text(statement), values)
     await engines.dispose()
 
 
@@ -394,3 +399,159 @@ def test_where_nothing_is_to_be_done_nothing_heavy_is_loaded(
     changed, *modules = answer.stdout.split()
     assert changed == "False"
     assert "alembic" not in modules
+
+
+_SETTINGS_OF_REALMS: tuple[dict[str, Any], ...] = (
+    {"defaultSignatureAlgorithm": "", "otpPolicyType": "hotp", "otpPolicyDigits": 8},
+    {"passwordPolicy": "length(12) and notUsername and hashIterations(7)"},
+    {"browserSecurityHeaders": {"xFrameOptions": "DENY", "own.header": "x"}},
+    {"smtpServer": {"host": "mail.test", "from": "a@b.test", "port": "25"}},
+    {"quickLoginCheckMilliSeconds": 1_234, "bruteForceStrategy": "LINEAR", "failureFactor": 3},
+    {"supportedLocales": ["de", "fr"], "internationalizationEnabled": True, "defaultLocale": "de"},
+    {"attributes": {"realmgate.login.accentColor": "#fff", "free": "\u202e\n"}},
+    {"clientPolicies": {"policies": [{"name": "p"}]}, "userManagedAccessAllowed": True},
+    {"defaultRole": {"name": "role of another name"}, "eventsExpiration": 60},
+    {"webAuthnPolicyPasswordlessMediation": "conditional", "webAuthnPolicyExtraOrigins": ["a"]},
+)
+
+
+@cache
+def _realm_of_0022(number: int) -> dict[str, Any]:
+    """Return a document as revision 0022 has it: Keycloak's JSON with unknown members."""
+    unknown = {"version": number, "x-later": {"b": [None, 1.50, "é😀"], "a": {}}}
+    name = f"realm-{number:04}"
+    given = {"realm": name, "enabled": True, **_SETTINGS_OF_REALMS[number % 10], **unknown}
+    return render_realm(create_realm(given, report_ineffective=True))
+
+
+@cache
+def _client_of_0022(number: int) -> dict[str, Any]:
+    given = {
+        "id": f"uuid-{number}",
+        "clientId": f"app {number}",
+        "name": "App",
+        "redirectUris": ["https://a.test/*"],
+        "webOrigins": ["+"],
+        "attributes": {"x": "y", "access.token.lifespan": str(number)},
+        "x-later": [{"b": 1, "a": None}],
+        "protocolMappers": [
+            {
+                "id": "m",
+                "name": "m",
+                "protocol": "saml",
+                "protocolMapper": "p",
+                "config": {"k": "v"},
+            }
+        ],
+    }
+    return render_client(parse_client(given, f"realm-{number:04}"))
+
+
+async def _store_documents_of_0022(url: Secret, count: int) -> None:
+    """Bring an empty database to revision 0022 with realms, clients, client scopes and sites."""
+    await migrate(url)
+    await _drop_everything(url)
+    await _upgrade(url, "0022")
+    realms, clients, scopes, sites = [], [], [], []
+    for number in range(count):
+        realm, client = _realm_of_0022(number), _client_of_0022(number)
+        realm_id = realm["id"]
+        realms.append({"id": realm_id, "name": realm["realm"], "text": json.dumps(realm)})
+        clients.append(
+            {"realm": realm_id, "id": client["id"], "name": client["clientId"]}
+            | {"text": json.dumps(client)}
+        )
+        scope = {"id": "s", "name": "s", "protocol": "saml", "attributes": {"gui.order": "1"}}
+        scopes.append({"realm": realm_id, "text": json.dumps(scope)})
+        sites.append({"realm": realm_id, "text": json.dumps(_SITE)})
+    engines = create_engines(parse_database_url(url))
+    async with engines.writer.begin() as connection:
+        for table, rows in (
+            ("realms (id, name, enabled, document) VALUES (:id, :name, true, :text)", realms),
+            (
+                "clients (realm_id, id, client_id, document) VALUES (:realm, :id, :name, :text)",
+                clients,
+            ),
+            (
+                "client_scopes (realm_id, id, name, document) VALUES (:realm, 's', 's', :text)",
+                scopes,
+            ),
+            ("sites (realm_id, name, document) VALUES (:realm, 'wiki', :text)", sites),
+        ):
+            await connection.execute(text(f"INSERT INTO {table}"), rows)
+    await engines.dispose()
+
+
+_SITE: dict[str, Any] = {
+    "name": "wiki",
+    "hosts": ["wiki.example.org"],
+    "client": "wiki",
+    "bearerAudience": "site",
+    "cookieDomain": "example.org",
+    "forwardAuthorization": False,
+    "rules": [
+        {"name": "open", "paths": ["/public/*"], "anonymous": True},
+        {"name": "staff", "paths": ["/*"], "methods": ["GET"], "realmRoles": ["staff"]}
+        | {"accepts": ["bearer"], "boundOnly": True, "audiences": ["a"]},
+    ],
+}
+
+
+async def test_1000_realms_of_revision_0022_keep_every_byte(
+    empty_database: Secret, secrets_at_rest: SecretsAtRest
+) -> None:
+    """With clients, client scopes, sites, and members that no version knows."""
+    await _store_documents_of_0022(empty_database, 1_000)
+    assert await migrate(empty_database)
+    assert not await migrate(empty_database)
+    database = SqlDatabase(empty_database, secrets_at_rest)
+    async with database.read() as stores:
+        realms = await stores.realms.list()
+        assert len(realms) == 1_000
+        for number, realm in enumerate(realms):
+            before = json.dumps(_realm_of_0022(number))
+            assert json.dumps(render_realm(realm)) == before
+            assert realm == parse_realm(json.loads(before), report_ineffective=True)
+        for number in (0, 499, 500, 999):
+            realm_id = realms[number].id
+            (client,) = await stores.clients.list(realm_id)
+            before = json.dumps(_client_of_0022(number))
+            assert json.dumps(render_client(client)) == before
+            assert client == parse_client(json.loads(before), realm_id)
+            (scope,) = await stores.client_scopes.list(realm_id)
+            assert (scope.id, scope.protocol, scope.attributes) == ("s", "saml", {"gui.order": "1"})
+            (site,) = await stores.sites.list(realm_id)
+            assert site == parse_site(_SITE, realm=realms[number].name)
+    await database.dispose()
+
+
+async def test_unreadable_documents_are_named_and_nothing_is_changed(
+    empty_database: Secret, secrets_at_rest: SecretsAtRest
+) -> None:
+    await _store_documents_of_0022(empty_database, 3)
+    part = "SET document = replace(document, :old, :new) WHERE"
+    for statement, old, new in (
+        (f"UPDATE realms {part} name = 'realm-0001'", '"external"', '"canary"'),
+        (f"UPDATE realms {part} name = 'realm-0002'", "{", "["),
+        (f"UPDATE clients {part} client_id = 'app 0'", '"enabled": true', '"enabled": ["canary"]'),
+    ):
+        await _change(empty_database, statement, old=old, new=new)
+    with pytest.raises(InvalidInput) as refusal:
+        await migrate(empty_database)
+    assert [error.path for error in refusal.value.errors] == [
+        "realm realm-0001: sslRequired",
+        "realm realm-0002: the document",
+        "client app 0 of realm realm-0000: enabled",
+    ]
+    assert "canary" not in str(refusal.value)
+    assert await current_revision(empty_database) == "0022"
+    for number in (1, 2):
+        statement = "UPDATE realms SET document = :repaired WHERE name = :name"
+        repaired = json.dumps(_realm_of_0022(number))
+        await _change(empty_database, statement, repaired=repaired, name=f"realm-000{number}")
+    await _change(empty_database, "DELETE FROM clients WHERE client_id = 'app 0'")
+    assert await migrate(empty_database), "an interrupted migration runs again"
+    database = SqlDatabase(empty_database, secrets_at_rest)
+    async with database.read() as stores:
+        assert len(await stores.realms.list()) == 3
+    await database.dispose()

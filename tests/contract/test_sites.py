@@ -135,7 +135,9 @@ async def test_a_site_that_this_version_cannot_read_is_left_out_and_reported(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:
-        later = update(rows).values(document={"name": "wiki", "hosts": ["a"], "later": 1})
+        later = update(rows).values(
+            document={"version": 1, "hosts": ["a"], "rules": [], "later": 1}
+        )
         await stores.transaction.execute(later)
     async with stored.read() as stores:
         with capture_logs() as logs:

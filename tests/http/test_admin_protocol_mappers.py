@@ -480,7 +480,7 @@ def test_the_sector_of_a_pairwise_mapper_lists_the_redirect_uris(scoped: ScopedR
     assert not kept["config"].get("sectorIdentifierUri")
 
 
-def test_a_partial_import_fetches_few_sectors_and_those_that_it_needs(scoped: ScopedRealm) -> None:
+def test_a_partial_import_fetches_the_few_sectors_it_needs(scoped: ScopedRealm) -> None:
     """An address is fetched once; what is skipped or stays as it is, is not fetched."""
     uris = ["https://a.test/cb"]
     with serving_documents() as served:

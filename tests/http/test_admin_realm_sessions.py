@@ -153,7 +153,7 @@ def _not_before_behind_the_gateways_back(administration: Administration, instant
     """Write a setting where no gateway is told of it."""
     file = administration.gateway.state_dir / "realmgate.db"
     with closing(sqlite3.connect(file)) as connection, connection:
-        statement = "UPDATE realms SET document = json_set(document, '$.notBefore', ?)"
+        statement = "UPDATE realms SET settings = json_set(settings, '$.not_before', ?)"
         connection.execute(f"{statement} WHERE name = 'lively'", (instant,))
 
 

@@ -15,12 +15,13 @@ from cryptography import x509
 
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import Administration
+from tests.support.certificates import with_other_signature
 from tests.support.chains import CA, Node, issue
 from tests.support.made_realms import exported
-from tests.support.wire import BOUND, SECRET, claims_of, client, device, user
+from tests.support.wire import BOUND, SECRET, audience, claims_of, client, device, user
 
 BAD, UNAUTHORIZED, FORBIDDEN, MISSING, CONFLICT = 400, 401, 403, 404, 409
-AUTHORITIES = "certificates/authorities"
+AUTHORITIES, DENIED = "certificates/authorities", "certificates/denied"
 OF_CLIENT = f"clients/own-id/{AUTHORITIES}"
 OF_PINNED = f"clients/pinned-id/{AUTHORITIES}"
 CASUBJECT = "x509.casubjectdn"
@@ -38,6 +39,7 @@ OTHER_ROOT = issue("client root", None, CA)
 OTHER_LEAF = issue("probe", OTHER_ROOT)
 NAMESAKE = issue("realm root", None, CA)
 LOOK_ALIKE = issue("probe", NAMESAKE)
+TWIN = Node(with_other_signature(LEAF.certificate), LEAF.key)
 FORGED = issue("realm root", OTHER_ROOT, CA)
 OF_FORGED = issue("probe", FORGED)
 
@@ -80,7 +82,11 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
     }
     clients = [
         {**device("probe", "CN=probe"), "id": "probe-id"},
-        {**device("own", "CN=probe", **BOUND), "id": "own-id"},
+        {
+            **device("own", "CN=probe", **BOUND),
+            "id": "own-id",
+            "protocolMappers": [audience("own"), audience("secret")],
+        },
         {**device("pinned", "CN=probe", **{CASUBJECT: "CN=realm root"}), "id": "pinned-id"},
         {**client("secret", attributes=BOUND, **_GRANTS), "id": "secret-id"},
         {**device("installed", "CN=device-1,OU=Devices,O=Realmgate Demonstration"), "id": "i"},
@@ -189,6 +195,43 @@ def test_an_authoritys_name_that_another_one_has_proves_nothing(
         assert admits(realm, OF_ROOT, "pinned")
     add(realm, issue("realm root", None, CA, key=ROOT.key))
     assert admits(realm, OF_ROOT, "pinned"), "the same key in another certificate"
+
+
+def test_a_denied_certificate_is_refused_with_another_signature(realm: AdministeredRealm) -> None:
+    """Anybody can compute the other ECDSA signature, and the thumbprint is another one then.
+
+    A resource server that introspects a bound token sends no certificate. Spec: SEC 1 §4.1.4
+    """
+    add(realm, ROOT, ISSUING)
+    assert admits(realm, TWIN)
+    granted = token(realm, TWIN, "own").json()["access_token"]
+
+    def active() -> bool:
+        asked = {"client_id": "secret", "client_secret": SECRET, "token": granted}
+        path = f"/realms/{realm.name}/protocol/openid-connect/token/introspect"
+        return bool(realm.administration.http.post(path, data=asked).json()["active"])
+
+    assert active()
+    for denied in (LEAF, ISSUING):
+        entry = realm.change("POST", DENIED, {"thumbprint": denied.sha256})
+        assert (admits(realm, LEAF), admits(realm, TWIN)) == (False, False)
+        assert not active() or denied is ISSUING
+        realm.change("DELETE", f"{DENIED}/{entry}")
+    assert admits(realm, TWIN)
+    assert active()
+
+
+def test_a_denied_authority_is_refused_with_another_signature(realm: AdministeredRealm) -> None:
+    """A client sends it with its certificate; an intermediate is not registered."""
+    add(realm, ROOT)
+    twin = with_other_signature(ISSUING.certificate)
+    asked = {"certificate": LEAF.pem + Node(twin, ISSUING.key).pem, "client": "probe"}
+    explain = "certificates/explain"
+    assert realm.ask("POST", explain, asked).json()["decision"] == "accepted"
+    entry = realm.change("POST", DENIED, {"thumbprint": ISSUING.sha256})
+    found = realm.ask("POST", explain, asked).json()
+    realm.change("DELETE", f"{DENIED}/{entry}")
+    assert "is on the deny list" in found["reason"], found
 
 
 def test_an_intermediate_may_be_pinned_as_an_anchor(realm: AdministeredRealm) -> None:

@@ -44,6 +44,7 @@ from gateway.domain.realm import (
     Realm,
 )
 from gateway.settings import load_settings
+from tests.support.certificates import with_other_signature
 from tests.support.chains import Node
 from tests.support.list_server import list_of, points, serving_lists
 from tests.support.loopback_server import serving
@@ -478,6 +479,10 @@ async def test_a_revoked_certificate_stays_revoked_while_its_responder_is_silent
         for _ in range(2):
             assert await setup.refusal(SOFT, now=later) == REVOKED
             later += OUTAGE_PAUSE
+        device = setup.device
+        setup.device = _Signer(device.key, with_other_signature(device.certificate))
+        assert await setup.refusal(SOFT, now=later) == REVOKED, "with its other signature"
+        setup.device, later = device, later + OUTAGE_PAUSE
     setup.says()
     assert await setup.refusal(SOFT, now=later) is None
 

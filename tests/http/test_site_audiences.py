@@ -68,8 +68,8 @@ def _store_as_older_version(running: Protected, name: str) -> None:
     database = running.gateway.state_dir / "realmgate.db"
     with closing(sqlite3.connect(database)) as connection, connection:
         changed = connection.execute(
-            "UPDATE sites SET document = json_remove(document, '$.bearerAudience')"
-            " WHERE name = ? AND json_extract(document, '$.bearerAudience') = 'site'",
+            "UPDATE sites SET document = json_remove(document, '$.bearer_audience')"
+            " WHERE name = ? AND json_extract(document, '$.bearer_audience') = 'site'",
             (name,),
         )
         assert changed.rowcount == 1

@@ -158,10 +158,10 @@ def test_the_rotated_secret_is_sealed_in_the_store(realm: ChosenRealm) -> None:
     assert realm.token("sealed", "canary-in-the-store").status_code == 200
     database = realm.stack.gateways[0].state_dir / "realmgate.db"
     with closing(sqlite3.connect(database)) as connection:
-        clients = connection.execute("SELECT document FROM clients").fetchall()
+        clients = connection.execute("SELECT settings FROM clients").fetchall()
         events = connection.execute("SELECT representation FROM admin_events").fetchall()
     stored = str([*clients, *events])
-    assert ROTATED in stored
+    assert "rotated_secret" in stored
     assert "canary-in-the-store" not in stored
 
 

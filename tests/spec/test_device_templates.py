@@ -19,7 +19,7 @@ from tests.support.chains import CA, issue
 from tests.support.dpop import ProofKey
 from tests.support.gateway_process import until
 from tests.support.spec_stack import Stack, protocol
-from tests.support.wire import BOUND, audience, claims_of
+from tests.support.wire import BOUND, audience, claims_of, device
 
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 URIS = "spiffe://{trust_domain}/edge/{site}/{device}"
@@ -161,13 +161,14 @@ def _at_site(
     *,
     host: str = "edge.example.test",
     verify: str = "SUCCESS",
+    path: str = "/status",
 ) -> tuple[int, str]:
     """Ask the gateway as nginx does for a protected site, with a certificate by name or in PEM."""
     pem = certificate
     if not pem.startswith("-----"):
         pem = fleet.keeper.animals[certificate].certificate.read_text()
     headers = {
-        "X-Original-Request": "GET /status HTTP/1.1",
+        "X-Original-Request": f"GET {path} HTTP/1.1",
         "X-Forwarded-Host": host,
         "X-Realmgate-Server": host,
         "X-Forwarded-Proto": "https",
@@ -203,6 +204,44 @@ def test_a_locked_device_reaches_no_protected_site(fleet: CertificateClients) ->
         # An identity is kept for half a second.
         until(refused, f"the device still passes: {reason}", deadline=2)
     assert _at_site(fleet, "one")[0] == 200
+
+
+SUBJECT = "CN=twofold,O=Realmgate Demonstration"
+OTHER_HOST = "names.example.test"
+OTHER_SITE = {
+    "name": "names",
+    "hosts": [OTHER_HOST],
+    "rules": [
+        {"name": "client", "paths": ["/client/*"], "clients": ["twofold"]},
+        {
+            "name": "name",
+            "paths": ["/*"],
+            "certificates": [f"subject:{SUBJECT}"],
+            "accepts": ["certificate"],
+        },
+    ],
+}
+DEVICES_OF_ONE_CERTIFICATE = {
+    "one name": [_device("locked")],
+    "two names": [_device("locked"), _device("free")],
+    "many names": [_device("locked"), *(f"urn:name:{number}" for number in range(80))],
+}
+
+
+def test_a_locked_device_passes_by_no_other_name(fleet: CertificateClients) -> None:
+    """Neither as another client that owns the certificate, nor by a name of the rule."""
+    assert fleet.admin("POST", "clients", device("twofold", SUBJECT)).status_code == 201
+    assert fleet.admin("POST", "guard/sites", OTHER_SITE).status_code == 201
+    path = f"clients/{fleet.id_of('edge')}/device-locks"
+    assert fleet.admin("POST", path, {"device": _device("locked"), "seconds": 60}).is_success
+    fleet.issue("unlocked", f"uri:{_device('free')}", cn="twofold")
+    passed = {}
+    for kind, uris in DEVICES_OF_ONE_CERTIFICATE.items():
+        fleet.issue(kind, *(f"uri:{uri}" for uri in uris), cn="twofold")
+    for kind in ("unlocked", *DEVICES_OF_ONE_CERTIFICATE):
+        for target in ("/client/", "/"):
+            passed[kind, target] = _at_site(fleet, kind, host=OTHER_HOST, path=target)[0]
+    assert passed == {each: 200 if "unlocked" in each else 401 for each in passed}
 
 
 def test_the_command_line_locks_and_unlocks(fleet: CertificateClients) -> None:

@@ -12,6 +12,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -238,3 +242,17 @@ def _key_usage(*, signing: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
+
+
+_ORDER_OF_P256 = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+
+
+def with_other_signature(certificate: x509.Certificate) -> x509.Certificate:
+    """Return the certificate with (r, n - s) for its signature (r, s) by a key of P-256."""
+    r, s = decode_dss_signature(certificate.signature)
+    # Both lengths are bytes: the encoding of a P-256 signature has fewer than 127.
+    other = encode_dss_signature(r, _ORDER_OF_P256 - s)
+    der = certificate.public_bytes(Encoding.DER)
+    before = der[: -len(certificate.signature) - 3]
+    content = before[4:] + bytes((3, len(other) + 1, 0)) + other
+    return x509.load_der_x509_certificate(b"\x30\x82" + len(content).to_bytes(2) + content)

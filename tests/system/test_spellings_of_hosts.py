@@ -4,6 +4,7 @@ Another realm has registered hosts that proxies route to the same server, in a d
 version even the server's own name under other ports. attacks: A21, B4
 """
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pytest
 import yaml
 
 from gateway.cli.nginx import SHIPPED
-from gateway.representations.sites import parse_site, render_site
+from gateway.representations.sites import parse_site
 from tests.support.administered_realm import AdministeredRealm
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.guarding_proxies import start_proxy
@@ -30,6 +31,7 @@ from tests.support.host_spellings import (
 )
 from tests.support.protected_sites import HOST, Protected, start_protected
 from tests.support.proxy_process import OTHER_PROXIES, PROXIES
+from tests.support.stored_documents import site_document
 from tests.support.wire import SECRET
 
 SITES = "guard/sites"
@@ -76,7 +78,7 @@ def _attacked(protected: Protected) -> Iterator[str]:
 def _take(protected: Protected, document: dict[str, Any]) -> None:
     """Store hosts as a former version did, which looked at the port alone."""
     parsed = parse_site(document, realm="elsewhere")
-    text = str(render_site(parsed)).replace("'", '"').replace("True", "true")
+    text = json.dumps(site_document(parsed))
     file = protected.gateway.state_dir / "realmgate.db"
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("UPDATE sites SET document = ? WHERE name = 'taking'", (text,))

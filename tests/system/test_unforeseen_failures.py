@@ -25,7 +25,7 @@ def test_a_damaged_row_is_told_to_the_log_alone(tmp_path: Path) -> None:
     ):
         with closing(sqlite3.connect(gateway.state_dir / "realmgate.db")) as database, database:
             database.execute(
-                "UPDATE clients SET document = json_set(document, '$.attributes', 7)"
+                "UPDATE clients SET settings = json_set(settings, '$.attributes', 7)"
                 " WHERE client_id = 'damaged'"
             )
         failed = http.post(protocol("r", "token"), data=form | {"client_id": "damaged"})

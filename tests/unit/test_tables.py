@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
+from gateway.domain.flows import default_flows
+from gateway.domain.keys import KeyProvider, SecretAlgorithm, SignatureAlgorithm
 from gateway.domain.tables import build_value
-from gateway.representations.flows import default_flows
+from gateway.representations.keys import KEY_PROVIDERS
 
 
 class Color(StrEnum):
@@ -66,3 +68,16 @@ def test_the_flow_of_clients_has_every_client_authenticator() -> None:
     (flow,) = (each for each in default_flows("realm").values() if each.alias == "clients")
     steps = [execution.authenticator for execution in flow.executions]
     assert steps == [each.id for each in CLIENT_AUTHENTICATORS]
+
+
+def test_key_providers_offer_every_algorithm_of_their_keys() -> None:
+    offered = {
+        provider.id: each.options
+        for provider in KEY_PROVIDERS
+        for each in provider.properties
+        if each.name == "algorithm"
+    }
+    assert {provider.id for provider in KEY_PROVIDERS} == set(KeyProvider)
+    rsa = [each for each in SignatureAlgorithm if each.value[:2] in {"RS", "PS"}]
+    assert [*offered[KeyProvider.RSA]] == [*offered[KeyProvider.RSA_GENERATED]] == rsa
+    assert [*offered[KeyProvider.HMAC_GENERATED]] == [*SecretAlgorithm]

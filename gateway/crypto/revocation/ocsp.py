@@ -314,7 +314,7 @@ class OcspRevocations:
         settings = realm.certificates.revocation
         asked = settings.ocsp_url, settings.ocsp_nonce
         sources = settings.list_urls, settings.follows_points
-        key = (certificate.digest, issuer.digest, *asked, *sources, realm.id)
+        key = (certificate.form_digest, issuer.form_digest, *asked, *sources, realm.id)
         known = self._known.get(key)
         if known is None or not known.since <= now < known.until:
             known = await self._asking.run(

@@ -15,15 +15,21 @@ from urllib.parse import unquote_to_bytes
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.crypto import public_keys
 from gateway.crypto.client_keys import keys_of
 from gateway.crypto.der import (
+    BIT_STRING,
     CERTIFICATE_LABELS,
     OBJECT_IDENTIFIER,
     SEQUENCE,
     SET,
+    DerReader,
     is_pem,
     pem_blocks,
     unwrap,
@@ -37,6 +43,7 @@ from gateway.domain.distinguished_names import (
     DistinguishedName,
     Element,
     decode_value,
+    encode_element,
     read_element,
     read_elements,
 )
@@ -48,6 +55,13 @@ ExtensionT = TypeVar("ExtensionT", bound=x509.ExtensionType)
 CONTINUES = SIGN = 0x80
 SECOND_ARCS = 40
 LONGEST_IDENTIFIER = 64
+_ECDSA_WITH_SHA2 = "1.2.840.10045.4.3."
+_CURVE_ORDERS = (
+    0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
+    0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFC7634D81F4372DDF581A0DB248B0A77AECEC196ACCC52973,
+    2**521 - 0x5AE79787C40D069948033FEB708F65A2FC44A36477663B851449048E16EC79BF7,
+)
+"""The numbers n of P-256, P-384 and P-521. Spec: SP 800-186 §3.2.1"""
 
 UNREADABLE = (
     ValueError,
@@ -84,6 +98,7 @@ class ParsedCertificate(CertificateFacts):
             not_before=self.not_before,
             not_after=self.not_after,
             digest=self.digest,
+            twin_digest=self.twin_digest,
         )
 
     def extension(self, kind: type[ExtensionT]) -> ExtensionT | None:
@@ -133,7 +148,27 @@ def _parse(der: bytes) -> ParsedCertificate:
         not_before=certificate.not_valid_before_utc,
         not_after=certificate.not_valid_after_utc,
         digest=hashlib.sha256(der).digest(),
+        twin_digest=twin_digest(certificate, der),
     )
+
+
+def twin_digest(certificate: x509.Certificate, der: bytes) -> bytes:
+    """Return the SHA-256 of the encoding with the other signature; empty where there is none.
+
+    With an ECDSA signature (r, s) also (r, n - s) verifies, where n is the order of the curve. The
+    curve is the smallest one that has both numbers: the issuer's key is not known here.
+    Spec: SEC 1 §4.1.4
+    """
+    if not certificate.signature_algorithm_oid.dotted_string.startswith(_ECDSA_WITH_SHA2):
+        return b""
+    r, s = decode_dss_signature(certificate.signature)
+    order = next((each for each in _CURVE_ORDERS if 0 < max(r, s) < each), None)
+    if order is None or s <= 0:
+        return b""
+    reader = DerReader(der).enter(SEQUENCE)
+    signed = reader.encoded(SEQUENCE) + reader.encoded(SEQUENCE)
+    signature = encode_element(BIT_STRING, b"\0" + encode_dss_signature(r, order - s))
+    return hashlib.sha256(encode_element(SEQUENCE, signed + signature)).digest()
 
 
 def _name(element: Element) -> DistinguishedName:

@@ -135,6 +135,7 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         not_before=parsed.not_before,
         not_after=parsed.not_after,
         digest=parsed.digest,
+        twin_digest=parsed.twin_digest,
         der=der,
         emails=_alternative_names(parsed, x509.RFC822Name),
         principal_names=_principal_names(parsed),

@@ -120,10 +120,14 @@ class DeviceSettings:
 
         None for a certificate without a name that fits, and for one with several.
         """
-        if self.template is None or certificate is None or not certificate.identifies:
+        if certificate is None or not certificate.identifies:
             return None
-        found = self.template.devices(certificate.leaf)
+        found = self.named_in(certificate.leaf)
         return found[0] if len(found) == 1 else None
+
+    def named_in(self, leaf: PresentedCertificate) -> tuple[CertifiedDevice, ...]:
+        """Return the devices that a certificate names, which may be of any authority."""
+        return () if self.template is None else self.template.devices(leaf)
 
     def claims_of(self, device: CertifiedDevice) -> dict[str, str]:
         """Return the claims of the device's tokens: its placeholders, and its whole name."""
@@ -189,9 +193,9 @@ class ProtocolMapper:
 class Client:
     """A client of one realm. `id` is the internal UUID, `client_id` the public name.
 
-    `document` is the JSON object of the representation without the secret, `attributes` what
+    `document` has the members of the representation that are no field here, `attributes` what
     stands there under that name. Only `representations` reads or writes them: rules read the
-    groups of settings that were parsed from `attributes`.
+    groups of settings that `client_settings` parses from both.
     """
 
     id: str
@@ -244,6 +248,8 @@ class Client:
     reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES
     """The administrative roles of users that its tokens may carry; no document changes that."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    later: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Stored members that a later version has added; only storage reads them."""
 
 
 MOST_NAMES: Final = 64

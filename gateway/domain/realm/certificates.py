@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Final
 
 from gateway.domain.limits.caches import cached
+from gateway.domain.unique_names import smtp_address
 
 RENEWAL_OVERLAP: Final = "realmgate.certificates.renewal.overlap"
 NO_OVERLAP: Final = timedelta()
@@ -194,6 +195,71 @@ def _trust(gateway_authorities: str, policies: str) -> CertificateTrustSettings:
     )
 
 
+EXPIRY_MAIL_RECIPIENTS: Final = "realmgate.certificates.expiry.mail.recipients"
+EXPIRY_MAIL_DAYS: Final = "realmgate.certificates.expiry.mail.days"
+MOST_RECIPIENTS: Final = 10
+STANDARD_DAYS: Final = (1, 7, 30)
+_MOST_DAYS: Final = 10
+_LONGEST_DAYS: Final = 365
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryMailSettings:
+    """The recipients of mails, and how many days ahead; without recipients none is sent."""
+
+    recipients: tuple[str, ...] = ()
+    days: tuple[int, ...] = STANDARD_DAYS
+    """In rising order."""
+
+    def stage(self, left: timedelta) -> int | None:
+        """Return the least number of days that is not shorter than the time left, if any."""
+        return next((days for days in self.days if timedelta() < left <= days * _DAY), None)
+
+
+def are_recipients(text: str) -> bool:
+    """Tell whether the text lists mail addresses with commas or spaces between them."""
+    listed = _listed_texts(text)
+    return len(listed) <= MOST_RECIPIENTS and all(map(_is_address, listed))
+
+
+def are_days(text: str) -> bool:
+    """Tell whether the text lists numbers of days with commas or spaces between them."""
+    listed = _listed_texts(text)
+    return len(listed) <= _MOST_DAYS and all(map(_is_number_of_days, listed))
+
+
+def _listed_texts(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _is_address(text: str) -> bool:
+    try:
+        smtp_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number_of_days(text: str) -> bool:
+    return (
+        text.isascii()
+        and text.isdecimal()
+        and len(text) <= len(str(_LONGEST_DAYS))
+        and (1 <= int(text) <= _LONGEST_DAYS)
+    )
+
+
+@cached(64 * 1024)
+def _expiry_mails(recipients: str, days: str) -> ExpiryMailSettings:
+    if not are_recipients(recipients) or not are_days(days):
+        return ExpiryMailSettings()
+    numbers = sorted({int(each) for each in _listed_texts(days)})
+    return ExpiryMailSettings(
+        tuple(dict.fromkeys(_listed_texts(recipients))), tuple(numbers) or STANDARD_DAYS
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class CertificateSettings:
     """What a realm demands of client certificates."""
@@ -202,6 +268,7 @@ class CertificateSettings:
     revocation: CertificateRevocationSettings
     renewal_overlap: timedelta
     """The time after the start of a renewed certificate; zero: there is no overlap."""
+    expiry_mails: ExpiryMailSettings
 
 
 def parse_certificate_settings(attributes: Mapping[str, str]) -> CertificateSettings:
@@ -214,4 +281,7 @@ def parse_certificate_settings(attributes: Mapping[str, str]) -> CertificateSett
         _trust(attributes.get(GATEWAY_AUTHORITIES, ""), attributes.get(CERTIFICATE_POLICIES, "")),
         _revocation(attributes),
         parse_overlap(attributes.get(RENEWAL_OVERLAP, "")),
+        _expiry_mails(
+            attributes.get(EXPIRY_MAIL_RECIPIENTS, ""), attributes.get(EXPIRY_MAIL_DAYS, "")
+        ),
     )

@@ -308,6 +308,8 @@ def is_nonce_choice(text: str) -> bool:
     return text in _CHOICES
 
 
+_LIFESPAN_OF_KIND: Final = "actionTokenGeneratedByUserLifespan."
+_LONGEST_NUMBER: Final = 10
 WEBHOOK_URL: Final = "realmgate.webhook.url"
 WEBHOOK_SECRET: Final = "realmgate.webhook.secret"  # noqa: S105 - the name of the attribute
 WEBHOOK_EVENTS: Final = "realmgate.webhook.events"
@@ -425,11 +427,19 @@ class Realm:
 
     Those at Keycloak's default are left out; only `representations` reads them.
     """
+    later: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Stored members that a later version has added; only storage reads them."""
     signature_algorithm: SigningAlgorithm = field(init=False, repr=False, compare=False)
     """The algorithm that signs tokens of clients that name no other."""
     certificates: CertificateSettings = field(init=False, repr=False, compare=False)
     protocol: ProtocolSettings = field(init=False, repr=False, compare=False)
     appearance: Appearance = field(init=False, repr=False, compare=False)
+    link_lifespans: Mapping[str, timedelta] = field(init=False, repr=False, compare=False)
+    """`actionTokenGeneratedByUserLifespan.<kind>`: links that users ask for, by kind of link."""
+    admin_events_expiration: timedelta = field(init=False, repr=False, compare=False)
+    """`adminEventsExpiration`: how long stored administrative events are kept; 0 is for ever."""
+    has_free_attributes: bool = field(init=False, repr=False, compare=False)
+    """`userProfileEnabled` is "false": the attributes of users have no rules."""
     webhook: Webhook | None = field(init=False, repr=False, compare=False)
     """Where events go; None without a usable address and a secret."""
 
@@ -441,21 +451,29 @@ class Realm:
         object.__setattr__(self, "certificates", parse_certificate_settings(attributes))
         object.__setattr__(self, "protocol", _parse_protocol_settings(attributes))
         object.__setattr__(self, "appearance", _parse_appearance(attributes))
+        lifespans = {
+            name.removeprefix(_LIFESPAN_OF_KIND): timedelta(seconds=int(text))
+            for name, text in attributes.items()
+            if name.startswith(_LIFESPAN_OF_KIND) and _NUMBER.fullmatch(text) and int(text)
+        }
+        object.__setattr__(self, "link_lifespans", lifespans)
+        text = attributes.get("adminEventsExpiration", "")
+        seconds = int(text) if text.isdecimal() and len(text) <= _LONGEST_NUMBER else 0
+        object.__setattr__(self, "admin_events_expiration", timedelta(seconds=seconds))
+        is_free = attributes.get("userProfileEnabled") == "false"
+        object.__setattr__(self, "has_free_attributes", is_free)
         object.__setattr__(self, "webhook", _parse_webhook(attributes, self.webhook_secret))
 
     @property
     def default_role_name(self) -> str:
         """The name of the role that every new user has; a new name of the realm leaves it."""
-        return self.default_role or _default_role_of(self.name)
+        return self.default_role or f"default-roles-{self.name.lower()}"
 
     def named(self, name: str) -> "Realm":
         """Return the realm under another name, its default role under the name it has."""
-        default = "" if self.default_role_name == _default_role_of(name) else self.default_role_name
+        default = self.default_role_name
+        default = "" if default == f"default-roles-{name.lower()}" else default
         return replace(self, name=name, default_role=default)
-
-
-def _default_role_of(name: str) -> str:
-    return f"default-roles-{name.lower()}"
 
 
 FAILURES_PER_ADDRESS: Final = "realmgate.bruteForce.failuresPerAddress"

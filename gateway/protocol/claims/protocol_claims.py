@@ -22,6 +22,8 @@ ID_TOKEN_TYPE: Final = "ID"  # noqa: S105 - a type
 CLIENT_ID: Final = "client_id"
 ISSUED_SERIAL: Final = "realmgate_issued_serial"
 """The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
+TWIN_THUMBPRINT: Final = "realmgate_twin_thumbprint"
+"""The thumbprint of the certificate of a bound token with its other signature. An own claim."""
 ONLY_FOR: Final = "aud_only"
 """The clients that a token is for, where a token exchange named them: it has no roles of others."""
 WITHOUT_ROLES: Final = "realmgate_without_roles"
@@ -45,7 +47,7 @@ RENEWAL: Final = "realmgate_renewal"
 OWN_CLAIMS: Final = frozenset(
     {
         *(CLIENT_SESSION, EXCHANGED_FROM, ISSUED_SERIAL, ONLY_FOR, RENEWAL, WITHOUT_ROLES),
-        *(DEVICE_CLAIM, EXCHANGED_TOKENS),
+        *(DEVICE_CLAIM, EXCHANGED_TOKENS, TWIN_THUMBPRINT),
     }
 )
 """Claims of access tokens by which the gateways limit the use of a token."""

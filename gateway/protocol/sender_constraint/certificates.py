@@ -17,7 +17,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import EventError
 from gateway.domain.ports.certificates import Revocations
 from gateway.domain.realm import Realm
-from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL, RENEWAL
+from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL, RENEWAL, TWIN_THUMBPRINT
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 
@@ -68,17 +68,20 @@ def certificate_bound_to(claims: Mapping[str, Any]) -> str | None:
     return confirmation.get(THUMBPRINT) if isinstance(confirmation, dict) else None
 
 
-def issued_serial_claim(
+def certificate_identity_claims(
     certificate: ClientCertificate | None, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, str]:
-    """Return the claim that names the certificate of a bound token by issuer and serial number.
+    """Return the claims that name the certificate of a bound token besides its thumbprint.
 
-    Introspection compares it with deny lists: a resource server does not send the certificate, and
-    a thumbprint says nothing of the issuer. Without a certificate in `cnf` there is no claim.
+    Introspection compares them with deny lists: a resource server does not send the certificate,
+    and a thumbprint says nothing of the issuer, nor of the certificate with its other signature.
+    Without a certificate in `cnf` there are no claims.
     """
     if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
         return {}
-    return {ISSUED_SERIAL: certificate.evidence.leaf.issued_serial}
+    leaf = certificate.evidence.leaf
+    twin = {TWIN_THUMBPRINT: base64url.encode(leaf.twin_digest)} if leaf.twin_digest else {}
+    return {ISSUED_SERIAL: leaf.issued_serial, **twin}
 
 
 def require_bound(client: Client, claims: Mapping[str, Any]) -> None:
@@ -173,7 +176,8 @@ class RenewedCertificates:
             return False
         if request.now > bound.not_after:
             return False
-        path = _path_of(bound, thumbprint, certificate.path)
+        twin = str(claims.get(TWIN_THUMBPRINT, ""))
+        path = _path_of(bound, thumbprint, twin, certificate.path)
         refusal = await self._revocations.refusal(path, request.realm.realm, request.now)
         return refusal is None
 
@@ -226,7 +230,7 @@ def _identity(certificate: ClientCertificate) -> str | None:
 
 
 def _path_of(
-    bound: BoundCertificate, thumbprint: str, renewed: CertificationPath
+    bound: BoundCertificate, thumbprint: str, twin: str, renewed: CertificationPath
 ) -> CertificationPath:
     """Return the path of the token's certificate, which has the issuer of the renewed one."""
     leaf, *authorities = renewed.certificates
@@ -237,5 +241,6 @@ def _path_of(
         not_before=bound.not_before,
         not_after=bound.not_after,
         digest=base64url.decode(thumbprint),
+        twin_digest=base64url.decode(twin),
     )
     return CertificationPath.of(facts, *authorities, origin=renewed.origin)

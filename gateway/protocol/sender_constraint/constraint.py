@@ -21,7 +21,7 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint.certificates import (
     THUMBPRINT,
     RenewedCertificates,
-    issued_serial_claim,
+    certificate_identity_claims,
     renewal_claim,
     require_bound,
     require_certificate,
@@ -260,7 +260,7 @@ def certificate_claims(
     request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, Any]:
     """Return the claims about the certificate of a token with this `cnf`, except for `cnf`."""
-    found = issued_serial_claim(request.certificate, confirmation)
+    found = certificate_identity_claims(request.certificate, confirmation)
     renewal = renewal_claim(request, client, confirmation)
     return {**found, **renewal} if renewal else found
 

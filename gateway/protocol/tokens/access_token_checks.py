@@ -36,6 +36,7 @@ from gateway.protocol.claims.protocol_claims import (
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
     ONLY_FOR,
+    TWIN_THUMBPRINT,
     WITHOUT_ROLES,
     exchanged_from,
     only_for,
@@ -156,7 +157,8 @@ class AccessTokens:
         if entry is not None and session is not None and context.generation is not None:
             generations[entry.client.id] = context.generation
         # A resource server may ask that does not see the certificate itself.
-        bound = filter(None, (certificate_bound_to(claims), claims.get(ISSUED_SERIAL)))
+        named = map(claims.get, (ISSUED_SERIAL, TWIN_THUMBPRINT))
+        bound = filter(None, (certificate_bound_to(claims), *named))
         issued = IssuedCredential(
             issued_at=_instant(claims, "iat"),
             client=entry,

@@ -11,7 +11,7 @@ Keycloak: ClientRepresentation, order and creation defaults; POST clients, PUT c
 registeredNodes, adminUrl
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from gateway.client_policies import ClientSettings
 from gateway.domain.clients import (
     CLIENT_AUTHENTICATORS,
     HARMLESS_SETTINGS,
-    NO_ADMINISTRATIVE_ROLES,
     OPENID_CONNECT,
     ROTATED_SECRET,
     AdministrativeReach,
@@ -33,7 +32,6 @@ from gateway.domain.random_values import uuid4
 from gateway.domain.secrets import Secret
 from gateway.representations.client_scopes import (
     ProtocolMappers,
-    restore_mappers,
     with_ids,
     with_userinfo_option,
 )
@@ -247,39 +245,6 @@ def client_representation(
         document.pop("secret", None)
         document["attributes"].pop(ROTATED_SECRET, None)
     return document
-
-
-def restore_client(
-    document: Mapping[str, Any],
-    realm_id: str,
-    reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES,
-) -> Client:
-    """Return the client of a stored document as `render_client` wrote it, without checks.
-
-    Rows are written by this program alone, after `parse_client` has checked them. Checking again
-    would cost, at the first use of each client, as much as signing several tokens.
-    """
-    own, kept = CLIENT_FIELDS.restore(document)
-    for attribute, restore in _RESTORED.items():
-        if attribute in own:
-            own[attribute] = restore(own[attribute])
-    return Client(
-        realm_id=realm_id,
-        document=kept,
-        allowed_origins=allowed_origins(own.get("web_origins", ()), kept),
-        reach=reach,
-        **own,
-        **client_settings(own.get("attributes", {}), kept),
-    )
-
-
-_RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "attributes": ClientAttributesShape().write,
-    "web_origins": tuple,
-    "default_client_scopes": tuple,
-    "optional_client_scopes": tuple,
-    "protocol_mappers": restore_mappers,
-}
 
 
 def _created(

@@ -188,17 +188,6 @@ def replace_secrets(
     return {**replaced(document, "secret"), "attributes": attributes}
 
 
-def with_sealed_rotated_secret(document: Mapping[str, Any], sealed: str) -> dict[str, Any]:
-    """Return the stored document of a client with its rotated secret, sealed."""
-    return {**document, "attributes": {**document["attributes"], ROTATED_SECRET: sealed}}
-
-
-def sealed_rotated_secret(document: Mapping[str, Any]) -> str | None:
-    """Return the sealed rotated secret of a stored document; None without one."""
-    sealed: str | None = document.get("attributes", {}).get(ROTATED_SECRET)
-    return sealed
-
-
 def _with_times(client: Client, times: Mapping[str, datetime]) -> Client:
     texts = {name: str(int(instant.timestamp())) for name, instant in times.items()}
     return with_attributes(client, {**client.attributes, **texts})

@@ -12,11 +12,11 @@ from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
 from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.realms.special_fields import (
+    DefaultRole,
     PasswordPolicyText,
     SecurityHeadersMap,
     SmtpMap,
 )
-from gateway.representations.roles import DefaultRole
 from gateway.representations.shapes import (
     Choice,
     ChoiceOrNull,

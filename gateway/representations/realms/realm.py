@@ -53,6 +53,8 @@ _DEFAULT_ROLE: Final = "defaultRole"
 _HEADERS: Final = "browserSecurityHeaders"
 _REUSABLE_CODE: Final = "realmReusableOtpCode"
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
+_DEFAULT: Final = Realm(id="", name="")
+_OWN: Final = {"id", "realm"}
 _BRIEF: Final = ("id", "realm", "displayName", "displayNameHtml", "enabled")
 _OF_USERS: Final = "registrationEmailAsUsername"
 _REDUCED: Final = (
@@ -125,12 +127,11 @@ def create_realm(
     )
     _check_written(realm, None, path)
     realm = _with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
-    default = _default_of(realm).security_headers
-    headers = dict(default.values) | dict(realm.security_headers.values)
+    headers = dict(_DEFAULT.security_headers.values) | dict(realm.security_headers.values)
     for name in _taken_away(document):
         headers.pop(name, None)
     realm = replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
-    return _with_listed(realm, _answer(_default_of(realm)))
+    return _with_listed(realm, _DEFAULT_ANSWER)
 
 
 def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
@@ -142,7 +143,7 @@ def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -
     _check_written(realm, before, path)
     if realm.attributes != before.attributes:
         realm = _with_default_attributes(realm)
-    return _with_listed(realm, _answer(_default_of(realm)))
+    return _with_listed(realm, _DEFAULT_ANSWER)
 
 
 def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
@@ -173,12 +174,8 @@ def _with_listed(realm: Realm, before: Mapping[str, Any]) -> Realm:
     return with_listed(realm, _answer(realm), before, MEMBER_SPELLINGS)
 
 
-def _default_of(realm: Realm) -> Realm:
-    return Realm(id=realm.id, name=realm.name)
-
-
 def _with_default_attributes(realm: Realm) -> Realm:
-    defaults = _default_of(realm).attributes
+    defaults = _DEFAULT.attributes
     return with_written(replace(realm, attributes={**defaults, **realm.attributes}), _answer(realm))
 
 
@@ -199,7 +196,7 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     realm = _with_listed(realm, _where_not_sent(wanted, realm))
     if realm.attributes == before.attributes:
         return realm
-    defaults = _default_of(realm).attributes
+    defaults = _DEFAULT.attributes
     lasting = {name: text for name, text in defaults.items() if name not in realm.attributes}
     if "otpPolicyType" not in REALM_TABLE.collect(document, "", []):
         lasting.pop(_REUSABLE_CODE, None)
@@ -212,9 +209,8 @@ def _where_not_sent(document: Mapping[str, Any], realm: Realm) -> dict[str, Any]
 
     Keycloak: RealmRepresentation, PUT of a realm
     """
-    default = _answer(_default_of(realm))
-    sent = REALM_TABLE.collect(document, "", [])
-    return _answer(realm) | {name: default[name] for name in sent if name in default}
+    sent = REALM_TABLE.collect(document, "", []).keys() - _OWN
+    return _answer(realm) | {n: each for n, each in _DEFAULT_ANSWER.items() if n in sent}
 
 
 def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -229,8 +225,7 @@ def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
     wanted = dict(document)
     for names in WEB_AUTHN_POLICIES:
         if names[0] in given:
-            defaults = _answer(Realm(id="", name=""))
-            wanted |= {name: defaults.get(name) for name in names if name not in given}
+            wanted |= {name: _DEFAULT_ANSWER.get(name) for name in names if name not in given}
         else:
             ignored = {name: given[name] for name in names if name in given}
             REALM_TABLE.read_settings(ignored, errors)
@@ -369,3 +364,6 @@ def _answer(realm: Realm) -> dict[str, Any]:
         if name == _AFTER_APPLICATIONS:
             answer["otpSupportedApplications"] = list(realm.otp_policy.supported_applications)
     return answer
+
+
+_DEFAULT_ANSWER: Final = _answer(_DEFAULT)

@@ -18,7 +18,7 @@ PasswordPolicyConfigException; BrowserSecurityHeaders, updating a realm. Spec: R
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.password_hashing import HASH_SCHEME_OF, HASH_SCHEMES
@@ -47,12 +47,13 @@ from gateway.representations.refusals import (
     attempt,
     describe,
     join,
+    mistyped,
     raise_all,
     refused,
     refused_secret,
     repeated,
 )
-from gateway.representations.shapes import MASK, TextMap
+from gateway.representations.shapes import MASK, PrintableName, TextMap
 
 _RULES_LENGTH = 4000
 _PATTERN: Final = RegexPattern.name
@@ -297,3 +298,20 @@ def _is_long_enough(secret: Secret) -> bool:
 
 
 _ALLOWED = f"text of {SHORTEST_WEBHOOK_SECRET} to {LONGEST_WEBHOOK_SECRET} characters"
+
+
+class DefaultRole:
+    """The shape of `defaultRole` of a realm: an object with the name of every new user's role.
+
+    Other members are ignored: they stand with the roles. An empty object is null.
+    """
+
+    empty_types: ClassVar[tuple[type, ...]] = (dict,)
+
+    def read(self, value: Any, path: str) -> str:
+        if not isinstance(value, Mapping):
+            raise mistyped(path, value, "a role")
+        return PrintableName().read(value.get("name"), join(path, "name"))
+
+    def write(self, value: str) -> dict[str, Any]:
+        return {"name": value}

@@ -40,7 +40,7 @@ from gateway.domain.expiry import (
     watched_from,
 )
 from gateway.domain.keys import KeyStatus
-from gateway.representations.clients import restore_client
+from gateway.storage.sql.clients import decode_client
 from gateway.storage.sql.column_types import Instant, is_name
 from gateway.storage.sql.resources import SqlResources
 from gateway.storage.sql.schema import (
@@ -99,10 +99,12 @@ _AUTHORITIES: Final = _of_realms(authorities.c.realm_id, _ENCODED, clients.c.cli
     clients,
     (clients.c.realm_id == authorities.c.realm_id) & (clients.c.id == authorities.c.client),
 )
-_document: Final = cast(clients.c.document, String)
-_CLIENTS: Final = _of_realms(clients.c.realm_id, clients.c.document).where(
+_settings: Final = cast(clients.c.settings, String)
+_CLIENTS: Final = _of_realms(
+    clients.c.realm_id, clients.c.id, clients.c.client_id, clients.c.settings
+).where(
     # Most clients have none, and their documents need not be parsed.
-    or_(*(_document.contains(f'"{name}"', autoescape=True) for name in CERTIFICATE_ATTRIBUTES))
+    or_(*(_settings.contains(f'"{name}"', autoescape=True) for name in CERTIFICATE_ATTRIBUTES))
 )
 
 
@@ -117,7 +119,7 @@ def _authority(row: Any) -> StoredCertificate:
 
 
 def _client(row: Any) -> StoredCertificate | None:
-    client = restore_client(row.document, row.realm)
+    client = decode_client(row.settings, row.realm, row.id, row.client_id)
     registered = client.verification_keys
     content = registered.key_set if registered.uses_key_set else registered.certificate
     if not content:

@@ -30,25 +30,21 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.domain.client_scopes import ClientScope, Consent
+from gateway.domain.client_scopes import ClientScope, Consent, RealmDefault
 from gateway.domain.clients import (
     EVERY_ADMINISTRATIVE_ROLE,
     NO_ADMINISTRATIVE_ROLES,
     AdministrativeReach,
     Client,
+    allowed_origins,
     certificate_terms,
+    client_settings,
 )
 from gateway.domain.ports.storage import ClientSearch
 from gateway.domain.resources import StoredKind
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret, SecretsAtRest
-from gateway.representations.client_scopes import render_client_scope, restore_client_scope
-from gateway.representations.clients import (
-    render_client,
-    restore_client,
-    sealed_rotated_secret,
-    with_sealed_rotated_secret,
-)
+from gateway.storage.documents import DocumentCodec, UnreadableDocument
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.resources import SqlResources
@@ -58,6 +54,12 @@ from gateway.storage.sql.schema import user_consents as consents
 from gateway.storage.sql.transaction import Transaction, insert_into, is_row, portions
 
 _SQLITE = "sqlite"
+_ROTATED: Final = "rotated_secret"
+"""The member with the sealed secret before the current one."""
+_DEFINED: Final = frozenset({"id", "realm_id", "client_id", "secret", _ROTATED, "reach"})
+"""What columns hold of a client; `allowed_origins` and groups of settings follow from the rest."""
+_CODEC: Final = DocumentCodec(Client, {*_DEFINED, "allowed_origins", *client_settings({}, {})})
+_SCOPE_CODEC: Final = DocumentCodec(ClientScope, ("id", "realm_id", "name", "realm_default"))
 
 
 def matches(search: ClientSearch, dialect: str) -> Iterator[ColumnElement[bool]]:
@@ -73,14 +75,14 @@ def is_always_listed() -> ColumnElement[bool]:
 
     To parse the documents of ten thousand clients would take longer than to look through them.
     """
-    document = type_coerce(clients.c.document, Text)
-    return document.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
+    settings = type_coerce(clients.c.settings, Text)
+    return settings.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
 
 
 def mentions(texts: Iterable[str]) -> ColumnElement[bool]:
     """Return the condition of clients whose document has one of the texts as a value somewhere."""
-    document = type_coerce(clients.c.document, Text)
-    found = (document.contains(json.dumps(text), autoescape=True) for text in texts)
+    settings = type_coerce(clients.c.settings, Text)
+    found = (settings.contains(json.dumps(text), autoescape=True) for text in texts)
     return or_(false(), *found)
 
 
@@ -95,11 +97,11 @@ def _lower(text: str) -> str:
 
 
 def _has_attribute(name: str, value: str, dialect: str) -> ColumnElement[bool]:
-    document = type_coerce(clients.c.document, Text)
+    settings = type_coerce(clients.c.settings, Text)
     if dialect == _SQLITE:
-        entries = func.json_each(document, "$.attributes")
+        entries = func.json_each(settings, "$.attributes")
     else:
-        entries = func.json_each_text(cast(document, JSON)["attributes"])
+        entries = func.json_each_text(cast(settings, JSON)["attributes"])
     entry = entries.table_valued("key", "value")
     found: Select[Any] = select(literal_column("1"))
     found = found.where(entry.c.key == name, entry.c.value == value)
@@ -256,26 +258,51 @@ class SqlClients:
 
     def _values(self, client: Client) -> dict[str, Any]:
         secret, rotated = client.secret, client.rotated_secret
-        document = render_client(replace(client, secret=None, rotated_secret=None))
+        settings = _CODEC.encode(client)
         if rotated is not None:
             context = _rotated_context(client.realm_id, client.id)
-            sealed = self._secrets.seal(rotated.reveal(), context)
-            document = with_sealed_rotated_secret(document, sealed)
+            settings[_ROTATED] = self._secrets.seal(rotated.reveal(), context)
         return {
             "realm_id": client.realm_id,
             "id": client.id,
             "client_id": client.client_id,
-            "document": document,
+            "settings": settings,
             "secret": secret
             and self._secrets.seal(secret.reveal(), _context(client.realm_id, client.id)),
             "administrative_roles": _stored_reach(client.reach),
         }
 
 
+def decode_client(
+    settings: Mapping[str, Any],
+    realm_id: str,
+    client: str,
+    client_id: str,
+    reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES,
+) -> Client:
+    """Return the client of stored settings, without its secrets; raises UnreadableDocument."""
+    public = {name: each for name, each in settings.items() if name != _ROTATED}
+    try:
+        own = _CODEC.decode_members(public)
+    except UnreadableDocument as error:
+        raise error.inside(f"client {client_id}: ") from None
+    kept = own.get("document", {})
+    return Client(
+        id=client,
+        realm_id=realm_id,
+        client_id=client_id,
+        reach=reach,
+        allowed_origins=allowed_origins(own.get("web_origins", ()), kept),
+        **own,
+        **client_settings(own.get("attributes", {}), kept),
+    )
+
+
 def read_client_row(row: Any, secrets: SecretsAtRest) -> Client:
     """Return the client of a row."""
-    client = restore_client(row.document, row.realm_id, _reach(row.administrative_roles))
-    rotated = sealed_rotated_secret(row.document)
+    reach = _reach(row.administrative_roles)
+    client = decode_client(row.settings, row.realm_id, row.id, row.client_id, reach)
+    rotated = row.settings.get(_ROTATED)
     if rotated is not None:
         context = _rotated_context(row.realm_id, row.id)
         client = replace(client, rotated_secret=Secret(secrets.unseal(rotated, context)))
@@ -335,11 +362,22 @@ class SqlClientScopes(SqlResources[ClientScope]):
         )
 
     def _parse(self, row: Any) -> ClientScope:
-        return restore_client_scope(row.document, row.realm_id, row.realm_default)
+        return read_scope_row(row, row.realm_id, row.settings)
 
     def _row(self, realm_id: str, value: ClientScope) -> dict[str, Any]:
         own = {name: getattr(value, name) for name in ("id", "name", "realm_default")}
-        return {"realm_id": realm_id, **own, "document": render_client_scope(value)}
+        return {"realm_id": realm_id, **own, "settings": _SCOPE_CODEC.encode(value)}
+
+
+def read_scope_row(row: Any, realm_id: str, settings: Mapping[str, Any]) -> ClientScope:
+    """Return the client scope of a row; raises UnreadableDocument."""
+    listed = None if row.realm_default is None else RealmDefault(row.realm_default)
+    try:
+        return _SCOPE_CODEC.decode(
+            settings, id=row.id, realm_id=realm_id, name=row.name, realm_default=listed
+        )
+    except UnreadableDocument as error:
+        raise error.inside(f"client scope {row.name}: ") from None
 
 
 _FIELDS = tuple(field.name for field in fields(Consent))

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from gateway.domain.certificates import STORED_AUTHORITIES
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.deliveries import QueueSignals
-from gateway.domain.forward_auth import ReservedNames
+from gateway.domain.forward_auth import ReservedNames, Site
 from gateway.domain.hosts import HostOwners
 from gateway.domain.ports.storage import Stores
 from gateway.domain.resources import StoredKind, ValueT
@@ -70,11 +70,13 @@ class SqlStores(Stores):
         transaction: Transaction,
         secrets: SecretsAtRest,
         reserved_names: Callable[[], ReservedNames],
+        check_site: Callable[[Site], Site],
         clock: Clock,
     ) -> None:
         self.transaction = transaction
         self.secrets = secrets
         self.reserved_names = reserved_names
+        self.check_site = check_site
         self.clock = clock
 
     realms = _asked_for(lambda stores: SqlRealms(stores.transaction, stores.secrets))
@@ -95,7 +97,9 @@ class SqlStores(Stores):
     webhooks = _asked_for(lambda stores: SqlWebhooks(stores.transaction))
     keys = _asked_for(lambda stores: SqlKeys(stores.transaction, stores.secrets))
     revocations = _asked_for(lambda stores: SqlRevocations(stores.transaction))
-    sites = _asked_for(lambda stores: SqlSites(stores.transaction, stores.reserved_names))
+    sites = _asked_for(
+        lambda stores: SqlSites(stores.transaction, stores.reserved_names, stores.check_site)
+    )
     authorities = _asked_for(lambda stores: stores.resources(STORED_AUTHORITIES))
     denied_certificates = _asked_for(lambda stores: SqlDeniedCertificates(stores.transaction))
     certificate_inventory = _asked_for(lambda stores: SqlCertificateInventory(stores.transaction))
@@ -128,14 +132,16 @@ class SqlDatabase:
         limits: Limits | None = None,
         *,
         reserved_names: Callable[[], ReservedNames] = no_names,
+        check_site: Callable[[Site], Site] = lambda site: site,
         clock: Clock | None = None,
     ) -> None:
-        """Take `reserved_names`, which returns the names of sites that no realm gets.
+        """Take `reserved_names` and `check_site` as `SqlSites` does.
 
         `clock` tells when users and credentials are added; without it, that of the machine.
         """
         self._clock = clock or SystemClock()
         self._reserved_names = reserved_names
+        self._check_site = check_site
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
         dialect = self._engines.reader.dialect
@@ -150,7 +156,11 @@ class SqlDatabase:
         try:
             async with self._engines.reader.connect() as connection:
                 yield SqlStores(
-                    Transaction(connection), self._secrets, self._reserved_names, self._clock
+                    Transaction(connection),
+                    self._secrets,
+                    self._reserved_names,
+                    self._check_site,
+                    self._clock,
                 )
         except DRIVER_FAILURES as error:
             raise named_failure(error) from error
@@ -160,7 +170,11 @@ class SqlDatabase:
         try:
             async with self._engines.writer.write() as connection:
                 stores = SqlStores(
-                    Transaction(connection), self._secrets, self._reserved_names, self._clock
+                    Transaction(connection),
+                    self._secrets,
+                    self._reserved_names,
+                    self._check_site,
+                    self._clock,
                 )
                 yield stores
                 stores.transaction.check()

@@ -60,7 +60,9 @@ CREDENTIAL_COLUMNS: Final = tuple(credentials.c)
 GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent, groups.c.attributes)
 """Before whether the user is a member."""
 CONSENT_COLUMNS: Final = tuple(user_consents.c)
-SCOPE_COLUMNS: Final = (client_scopes.c.id, client_scopes.c.realm_default, client_scopes.c.document)
+SCOPE_COLUMNS: Final = tuple(
+    client_scopes.c[name] for name in ("id", "name", "realm_default", "settings")
+)
 _OF_SIGN_IN: Final = (
     DocumentKind.AUTHENTICATION_FLOW,
     DocumentKind.AUTHENTICATOR_CONFIG,

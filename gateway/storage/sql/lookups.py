@@ -33,8 +33,7 @@ from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.stored_profile import profile_in
 from gateway.domain.unique_names import name_key
 from gateway.domain.users import Credential, User
-from gateway.representations.client_scopes import restore_client_scope
-from gateway.storage.sql.clients import read_client_row
+from gateway.storage.sql.clients import read_client_row, read_scope_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.lookup_statements import (
@@ -287,9 +286,7 @@ def _scopes(row: Any) -> tuple[RoleBoundScope, ...]:
     for item in _items(row.scope_roles):
         bound[item[0]].append(item)
     scopes: list[Any] = [_Scope._make(item) for item in _items(row.scopes)]
-    found = (
-        restore_client_scope(json.loads(one.document), row.id, one.realm_default) for one in scopes
-    )
+    found = (read_scope_row(one, row.id, json.loads(one.settings)) for one in scopes)
     return tuple(
         RoleBoundScope(scope, _names(bound[scope.id]))
         for scope in sorted(found, key=lambda scope: scope.name)

@@ -26,7 +26,7 @@ from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret, SecretsAtRest
-from gateway.representations.realms import parse_realm, render_realm
+from gateway.storage.documents import DocumentCodec, UnreadableDocument
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery, PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import (
@@ -47,9 +47,10 @@ _LARGE: Final = (user_events, admin_events, users)
 _PARSED_BYTES: Final = 16 * 1024 * 1024
 _AT_ONCE: Final = 10_000
 """Rows of one statement, which must end within seconds."""
-_TEXT: Final = type_coerce(realms.c.document, Text).label(realms.c.document.key)
-REALM_COLUMNS: Final = (*(c for c in realms.c if c is not realms.c.document), _TEXT)
-"""Those of a realm with its document as text, as `read_realm_row` expects them."""
+_CODEC: Final = DocumentCodec(Realm, ("id", "name", "enabled", "webhook_secret"))
+_TEXT: Final = type_coerce(realms.c.settings, Text).label(realms.c.settings.key)
+REALM_COLUMNS: Final = (*(c for c in realms.c if c is not realms.c.settings), _TEXT)
+"""Those of a realm with its settings as text, as `read_realm_row` expects them."""
 _AS_TEXT: Final = select(*REALM_COLUMNS)
 _BY_NAME: Final = FixedQuery(
     _AS_TEXT.where(realms.c.name == bindparam("wanted", type_=realms.c.name.type))
@@ -122,12 +123,12 @@ class SqlRealms:
 
     def _values(self, realm: Realm) -> dict[str, Any]:
         smtp = realm.smtp
-        public = replace(realm, smtp=smtp.with_secrets(None, None), webhook_secret=None)
+        public = replace(realm, smtp=smtp.with_secrets(None, None))
         return {
             "id": realm.id,
             "name": realm.name,
             "enabled": realm.enabled,
-            "document": render_realm(public),
+            "settings": _CODEC.encode(public),
             "smtp_password": self._sealed(smtp.password, _SMTP_PASSWORD, realm),
             "smtp_token_secret": self._sealed(smtp.token_secret, _SMTP_TOKEN_SECRET, realm),
             "webhook_secret": self._sealed(realm.webhook_secret, _WEBHOOK_SECRET, realm),
@@ -141,8 +142,11 @@ class SqlRealms:
 
 # A stored realm is parsed once: lookups and changes read it again and again.
 @cached(_PARSED_BYTES)
-def _parsed(text: str) -> Realm:
-    return parse_realm(json.loads(text), report_ineffective=True)
+def _parsed(text: str, realm_id: str, name: str, enabled: bool) -> Realm:  # noqa: FBT001 - the key of the cache
+    try:
+        return _CODEC.decode(json.loads(text), id=realm_id, name=name, enabled=enabled)
+    except UnreadableDocument as error:
+        raise error.inside(f"realm {name}: ") from None
 
 
 def _name(row: Any) -> str:
@@ -151,7 +155,7 @@ def _name(row: Any) -> str:
 
 def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
     """Return the realm of a row of REALM_COLUMNS."""
-    realm = _parsed(row.document)
+    realm = _parsed(row.settings, row.id, row.name, bool(row.enabled))
     sealed_ones = (row.smtp_password, row.smtp_token_secret, row.webhook_secret)
     if all(sealed is None for sealed in sealed_ones):
         return realm

@@ -1,7 +1,8 @@
 """The tables. Every key begins with the realm, so a reference cannot leave it.
 
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
-setting needs no migration. Two realms may hold the same UUID (a file imported twice).
+setting needs no migration. storage/documents.py has the form of `settings`. Two realms may hold
+the same UUID (a file imported twice).
 Each database derives the search terms of users itself, see revision 0003 and user_search.py.
 Indexes with options of a database are in migrations/target_schema.py.
 Every change here needs a migration; migrations/README.md says what one may do.
@@ -83,7 +84,7 @@ realms = Table(
     Column("id", Name, primary_key=True),
     Column("name", Name, nullable=False, unique=True),
     Column("enabled", Boolean, nullable=False),
-    Column("document", Document, nullable=False),
+    Column("settings", Document, nullable=False),
     Column("smtp_password", Text, comment="sealed"),
     Column("smtp_token_secret", Text, comment="sealed"),
     Column("webhook_secret", Text, comment="sealed"),
@@ -95,7 +96,7 @@ clients = Table(
     _realm_id(),
     Column("id", Name, primary_key=True),
     Column("client_id", Name, nullable=False),
-    Column("document", Document, nullable=False),
+    Column("settings", Document, nullable=False),
     Column("secret", Text, comment="sealed"),
     Column("registration_token_id", Name, comment="jti of the one that is believed"),
     Column("administrative_roles", Text, comment="that tokens may carry: JSON list; * for all"),
@@ -351,7 +352,7 @@ client_scopes = Table(
     Column("id", Name, primary_key=True),
     Column("name", Name, nullable=False),
     Column("realm_default", Name, comment="default or optional for new clients, or null"),
-    Column("document", Document, nullable=False),
+    Column("settings", Document, nullable=False),
     UniqueConstraint("realm_id", "name"),
 )
 

@@ -17,16 +17,17 @@ from gateway.domain.forward_auth import ReservedNames, Site, UnreadableSite, sha
 from gateway.domain.hosts import RULES_FILE, WILDCARD, HostOwners, without_port
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.input_sizes import in_slices
-from gateway.representations.sites import parse_site, render_stored_site
+from gateway.storage.documents import DocumentCodec, UnreadableDocument
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import realms, site_hosts, sites
 from gateway.storage.sql.transaction import Transaction, insert_into
 
+_CODEC: Final = DocumentCodec(Site, ("name", "realms"))
 _PARSED_BYTES: Final = 16 * 1024 * 1024
 _LOCK: Final = 0x7265616C_6D676174
 """Of PostgreSQL: transactions that take hosts come one after the other."""
 _TEXT: Final = type_coerce(sites.c.document, Text).label(sites.c.document.key)
-_WITH_COOKIE_DOMAIN: Final = '"cookieDomain":"'
+_WITH_COOKIE_DOMAIN: Final = '"cookie_domain":"'
 """In the text of a site with a cookie domain, which is compact JSON."""
 _WITH_REALM: Final = select(
     sites.c.realm_id, sites.c.name, _TEXT, realms.c.name.label("realm")
@@ -34,19 +35,27 @@ _WITH_REALM: Final = select(
 
 
 class SqlSites:
-    """SiteRepository on SQL; `reserved_names` returns the names that no realm gets."""
+    """SiteRepository on SQL.
+
+    `reserved_names` returns the names that no realm gets. `check` raises InvalidInput for a site
+    with contradictions, which another version may have stored.
+    """
 
     def __init__(
-        self, transaction: Transaction, reserved_names: Callable[[], ReservedNames]
+        self,
+        transaction: Transaction,
+        reserved_names: Callable[[], ReservedNames],
+        check: Callable[[Site], Site],
     ) -> None:
         self._transaction = transaction
         self._reserved_names = reserved_names
+        self._check = check
 
     async def all(self) -> Mapping[str, tuple[Site, ...]]:
         found: defaultdict[str, list[Site]] = defaultdict(list)
         rows = await self._transaction.execute(_WITH_REALM.order_by(realms.c.name, sites.c.name))
         async for row in in_slices(rows):
-            site = _read_or_report(row)
+            site = self._read_or_report(row)
             if site is not None:
                 found[row.realm_id].append(site)
         return {realm_id: tuple(of_realm) for realm_id, of_realm in found.items()}
@@ -55,7 +64,7 @@ class SqlSites:
         found: defaultdict[str, list[Site]] = defaultdict(list)
         chosen = _of_realms(realm_id).order_by(realms.c.name, sites.c.name)
         async for row in in_slices(await self._transaction.execute(chosen)):
-            site = _read_or_report(row)
+            site = self._read_or_report(row)
             found[row.realm_id].append(await self._refusing(row) if site is None else site)
         return {of_realm: tuple(listed) for of_realm, listed in found.items()}
 
@@ -69,26 +78,41 @@ class SqlSites:
 
     async def list(self, realm_id: str) -> tuple[Site, ...]:
         of_realm = _WITH_REALM.where(sites.c.realm_id == realm_id)
-        found = await self._transaction.read(of_realm.order_by(sites.c.name), _read_or_report)
+        found = await self._transaction.read(of_realm.order_by(sites.c.name), self._read_or_report)
         return tuple(site for site in found if site is not None)
 
     async def list_unreadable(self, realm_id: str | None = None) -> tuple[UnreadableSite, ...]:
         chosen = _of_realms(realm_id).order_by(realms.c.name, sites.c.name)
-        found = await self._transaction.read(chosen, _read)
+        found = await self._transaction.read(chosen, self._read)
         return tuple(site for site in found if isinstance(site, UnreadableSite))
 
     async def find(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
         if not is_name(name):
             return None
         one = _WITH_REALM.where(sites.c.realm_id == realm_id, sites.c.name == name)
-        return await self._transaction.first(one, _read)
+        return await self._transaction.first(one, self._read)
+
+    def _read(self, row: Any) -> Site | UnreadableSite:
+        try:
+            return self._check(_parsed(row.document, row.name, row.realm))
+        except (UnreadableDocument, InvalidInput) as refusal:
+            return UnreadableSite(row.name, row.realm, str(refusal))
+
+    def _read_or_report(self, row: Any) -> Site | None:
+        found = self._read(row)
+        if isinstance(found, Site):
+            return found
+        structlog.get_logger().error(
+            "site cannot be read", realm=found.realm, site=found.name, reason=found.reason
+        )
+        return None
 
     async def put(self, realm_id: str, site: Site) -> None:
         reserved = self._reserved_names()
         await self._require_free_hosts(realm_id, site, reserved.hosts)
         if site.cookie_domain is not None:
             await self._require_free_domain(realm_id, site, site.cookie_domain, reserved)
-        document = render_stored_site(site)
+        document = _CODEC.encode(site)
         values = {"realm_id": realm_id, "name": site.name, "document": document}
         await self._transaction.execute(
             insert_into(sites, self._transaction.dialect)
@@ -142,7 +166,7 @@ class SqlSites:
             sites.c.realm_id != realm_id, _TEXT.contains(_WITH_COOKIE_DOMAIN)
         )
         taken = list(
-            await self._transaction.read(of_others, lambda row: str(row.document["cookieDomain"]))
+            await self._transaction.read(of_others, lambda row: str(row.document["cookie_domain"]))
         )
         taken += [each for each, realm in reserved.cookie_domains if realm != site.realms[0]]
         if any(share_cookies(domain, other) for other in taken):
@@ -168,24 +192,7 @@ def _related(hosts: Sequence[str]) -> Iterator[ColumnElement[bool]]:
             yield column.contains(f"{below}:")
 
 
-def _read(row: Any) -> Site | UnreadableSite:
-    try:
-        return _parsed(row.document, row.realm)
-    except InvalidInput as refusal:
-        return UnreadableSite(row.name, row.realm, str(refusal))
-
-
 # Every change of a realm reads its sites again, which are mostly the same.
 @cached(_PARSED_BYTES)
-def _parsed(text: str, realm: str) -> Site:
-    return parse_site(json.loads(text), realm=realm)
-
-
-def _read_or_report(row: Any) -> Site | None:
-    found = _read(row)
-    if isinstance(found, Site):
-        return found
-    structlog.get_logger().error(
-        "site cannot be read", realm=found.realm, site=found.name, reason=found.reason
-    )
-    return None
+def _parsed(text: str, name: str, realm: str) -> Site:
+    return _CODEC.decode(json.loads(text), name=name, realms=(realm,))

@@ -13,9 +13,11 @@ from gateway.representations.client_scopes import (
     parse_client_scope,
     render_client_scope,
     render_reference,
-    restore_client_scope,
 )
+from gateway.storage.sql import clients
+from gateway.storage.sql.migrations.versions import revision_0023
 from tests.support.realms import texts
+from tests.support.stored_documents import restored_scope, stored
 
 DOCUMENT: dict[str, Any] = {
     "id": "my-own-id",
@@ -89,9 +91,16 @@ def test_a_fetched_scope_put_back_changes_nothing(scope: ClientScope) -> None:
 
 
 @given(scopes)
+def test_a_scope_of_revision_0022_is_the_same(scope: ClientScope) -> None:
+    document = {"version": 1, **revision_0023._scope(stored(render_client_scope(scope)), "")}
+    columns = ("id", "realm_id", "name", "realm_default")
+    beside = {name: getattr(scope, name) for name in columns}
+    assert clients._SCOPE_CODEC.decode(stored(document), **beside) == scope
+
+
+@given(scopes)
 def test_a_stored_scope_is_restored(scope: ClientScope) -> None:
-    written = render_client_scope(scope)
-    assert restore_client_scope(written, "demo-id", scope.realm_default) == scope
+    assert restored_scope(scope) == scope
 
 
 def test_a_partial_document_keeps_what_it_leaves_out() -> None:

@@ -12,10 +12,10 @@ from gateway.domain.clients import Client, client_settings, with_attributes
 from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
 from gateway.representations.clients import (
     render_client,
-    restore_client,
     with_secret_expiration,
 )
 from tests.support.realms import thorough
+from tests.support.stored_documents import restored_client
 
 PLAIN = Client("id", "realm", "app")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -196,4 +196,4 @@ def test_attributes_are_kept_verbatim_and_parsed_again_from_storage(data: st.Dat
     made = client(**data.draw(st.dictionaries(names, texts | st.text(max_size=5))))
     stored = render_client(made)
     assert stored["attributes"] == made.attributes
-    assert restore_client(stored, "realm") == replace(made, document={})
+    assert restored_client(made) == replace(made, document={})

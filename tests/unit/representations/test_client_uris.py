@@ -6,8 +6,9 @@ import pytest
 
 from gateway.domain.clients import origins_of
 from gateway.domain.clients.client import Client
-from gateway.representations.clients.client import parse_client, render_client, restore_client
+from gateway.representations.clients.client import parse_client
 from gateway.representations.clients.validation import explained, wrong_addresses
+from tests.support.stored_documents import restored_client
 
 FRAGMENT = "must not contain an URL fragment"
 ILLEGAL = "uses an illegal scheme"
@@ -173,7 +174,7 @@ def test_a_plus_among_web_origins_stands_for_those_of_the_redirect_uris(
     client = parse_client(given, "demo", report_ineffective=True)
     assert client.allowed_origins == tuple(allowed)
     assert client.web_origins == tuple(origins)
-    assert restore_client(render_client(client), "demo") == client
+    assert restored_client(client) == client
 
 
 def test_a_client_without_web_origins_allows_none() -> None:

@@ -23,13 +23,14 @@ from gateway.forward_auth.site_table import SiteTable
 from gateway.representations.site_rules import unreachable_rules
 from gateway.representations.sites import (
     MOST_SITES,
+    check_site,
     parse_realm_sites,
     parse_rules_file,
     parse_site,
     render_site,
-    render_stored_site,
     with_bearer_audience,
 )
+from tests.support.stored_documents import restored_site
 
 SITE: dict[str, Any] = {
     "name": "wiki",
@@ -257,7 +258,7 @@ def test_a_new_site_expects_its_audience_a_stored_one_its_choice() -> None:
     for stored in (given, new, replace(new, bearer_audience=BearerAudience.ANY)):
         assert with_bearer_audience(given, stored).bearer_audience is stored.bearer_audience
         assert with_bearer_audience(new, stored).bearer_audience is BearerAudience.SITE
-        assert parse_site(render_stored_site(stored), realm="demo") == stored
+        assert check_site(restored_site(stored)) == stored
         imported = with_bearer_audience(parse_site(render_site(stored), realm="demo"), None)
         assert imported.bearer_audience is (stored.bearer_audience or BearerAudience.ANY)
 

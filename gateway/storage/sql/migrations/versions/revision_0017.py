@@ -3,8 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from gateway.domain.clients import certificate_terms
-from gateway.representations.clients import restore_client
+from gateway.domain.clients import Client, certificate_terms, client_settings
 from gateway.storage.sql.column_types import Document
 
 revision = "0017"
@@ -52,8 +51,16 @@ def _fill(connection: sa.Connection) -> None:
             {"realm_id": row.realm_id, "term": term, "client": row.id}
             for row in rows
             if row.document.get("clientAuthenticatorType") == _WITH_CERTIFICATE
-            for term in certificate_terms(restore_client(row.document, row.realm_id))
+            for term in certificate_terms(_client(row))
         ]
         if found:
             connection.execute(sa.insert(terms), found)
         last = (rows[-1].realm_id, rows[-1].id)
+
+
+def _client(row: sa.Row[tuple[str, str, dict[str, object]]]) -> Client:
+    attributes = row.document.get("attributes", {})
+    settings = client_settings(attributes, {})
+    return Client(
+        row.id, row.realm_id, row.id, client_authenticator_type=_WITH_CERTIFICATE, **settings
+    )
