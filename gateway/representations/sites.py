@@ -14,7 +14,6 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.forward_auth import AcceptedCredential, BearerAudience, Site, UnreadableSite
 from gateway.domain.hosts import is_below
-from gateway.domain.limits.caches import cached
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.json_input import check_json
 from gateway.representations.refusals import (
@@ -122,7 +121,6 @@ def render_site(site: Site | UnreadableSite) -> dict[str, Any]:
     return _render(replace(site, bearer_audience=shown))
 
 
-@cached(16 * 1024 * 1024)
 def check_site(site: Site) -> Site:
     """Return a stored site of a realm as it is; raises InvalidInput where none may be like it."""
     return parse_site(_render(site), realm=site.realms[0])

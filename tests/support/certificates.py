@@ -30,6 +30,7 @@ from gateway.crypto.x509.issuing import (
     issue_root,
     name,
 )
+from gateway.crypto.x509.parse import CURVE_ORDERS
 
 LeafKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 DAY = timedelta(days=1)
@@ -244,15 +245,15 @@ def _key_usage(*, signing: bool) -> x509.KeyUsage:
     )
 
 
-_ORDER_OF_P256 = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-
-
-def with_other_signature(certificate: x509.Certificate) -> x509.Certificate:
-    """Return the certificate with (r, n - s) for its signature (r, s) by a key of P-256."""
+def with_other_signature(
+    certificate: x509.Certificate, order: int = CURVE_ORDERS[0]
+) -> x509.Certificate:
+    """Return the certificate with (r, n - s) for its signature (r, s); n is the curve's order."""
     r, s = decode_dss_signature(certificate.signature)
-    # Both lengths are bytes: the encoding of a P-256 signature has fewer than 127.
-    other = encode_dss_signature(r, _ORDER_OF_P256 - s)
-    der = certificate.public_bytes(Encoding.DER)
-    before = der[: -len(certificate.signature) - 3]
-    content = before[4:] + bytes((3, len(other) + 1, 0)) + other
+    other = encode_dss_signature(r, order - s)
+    before = certificate.public_bytes(Encoding.DER)[4:]
+    length = 2 if len(certificate.signature) < 127 else 3
+    signed = before[: -len(certificate.signature) - 1 - length]
+    size = bytes((len(other) + 1,)) if len(other) < 127 else bytes((0x81, len(other) + 1))
+    content = signed + b"\x03" + size + b"\0" + other
     return x509.load_der_x509_certificate(b"\x30\x82" + len(content).to_bytes(2) + content)

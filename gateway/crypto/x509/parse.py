@@ -56,7 +56,7 @@ CONTINUES = SIGN = 0x80
 SECOND_ARCS = 40
 LONGEST_IDENTIFIER = 64
 _ECDSA_WITH_SHA2 = "1.2.840.10045.4.3."
-_CURVE_ORDERS = (
+CURVE_ORDERS = (
     0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
     0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFC7634D81F4372DDF581A0DB248B0A77AECEC196ACCC52973,
     2**521 - 0x5AE79787C40D069948033FEB708F65A2FC44A36477663B851449048E16EC79BF7,
@@ -162,7 +162,7 @@ def twin_digest(certificate: x509.Certificate, der: bytes) -> bytes:
     if not certificate.signature_algorithm_oid.dotted_string.startswith(_ECDSA_WITH_SHA2):
         return b""
     r, s = decode_dss_signature(certificate.signature)
-    order = next((each for each in _CURVE_ORDERS if 0 < max(r, s) < each), None)
+    order = next((each for each in CURVE_ORDERS if 0 < max(r, s) < each), None)
     if order is None or s <= 0:
         return b""
     reader = DerReader(der).enter(SEQUENCE)

@@ -52,7 +52,7 @@ REMEMBERED_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for certificates with a path: 10,000 usual ones in use, as many old ones."""
 UNPROVEN_BYTES: Final = 4 * 1024 * 1024
 """Memory of a worker for certificates without a path, and those that wait for the search."""
-_PARSED_BYTES: Final = 900
+_PARSED_BYTES: Final = 970
 """Bytes of a parsed certificate besides its encoding and its names."""
 _ATTRIBUTE_BYTES: Final = 170
 """Bytes of one attribute of a name besides its text."""

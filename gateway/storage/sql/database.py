@@ -46,7 +46,7 @@ from gateway.storage.sql.sessions import (
     SqlRevocations,
     SqlRotations,
 )
-from gateway.storage.sql.sites import SqlSites
+from gateway.storage.sql.sites import SqlSites, site_parser
 from gateway.storage.sql.transaction import DRIVER_FAILURES, Transaction, named_failure
 from gateway.storage.sql.users import SqlUserBatches, SqlUsers
 
@@ -70,13 +70,13 @@ class SqlStores(Stores):
         transaction: Transaction,
         secrets: SecretsAtRest,
         reserved_names: Callable[[], ReservedNames],
-        check_site: Callable[[Site], Site],
+        parse_site: Callable[[str, str, str], Site],
         clock: Clock,
     ) -> None:
         self.transaction = transaction
         self.secrets = secrets
         self.reserved_names = reserved_names
-        self.check_site = check_site
+        self.parse_site = parse_site
         self.clock = clock
 
     realms = _asked_for(lambda stores: SqlRealms(stores.transaction, stores.secrets))
@@ -98,7 +98,7 @@ class SqlStores(Stores):
     keys = _asked_for(lambda stores: SqlKeys(stores.transaction, stores.secrets))
     revocations = _asked_for(lambda stores: SqlRevocations(stores.transaction))
     sites = _asked_for(
-        lambda stores: SqlSites(stores.transaction, stores.reserved_names, stores.check_site)
+        lambda stores: SqlSites(stores.transaction, stores.reserved_names, stores.parse_site)
     )
     authorities = _asked_for(lambda stores: stores.resources(STORED_AUTHORITIES))
     denied_certificates = _asked_for(lambda stores: SqlDeniedCertificates(stores.transaction))
@@ -135,13 +135,13 @@ class SqlDatabase:
         check_site: Callable[[Site], Site] = lambda site: site,
         clock: Clock | None = None,
     ) -> None:
-        """Take `reserved_names` and `check_site` as `SqlSites` does.
+        """Take `reserved_names` as `SqlSites` does, and `check_site` as `site_parser`.
 
         `clock` tells when users and credentials are added; without it, that of the machine.
         """
         self._clock = clock or SystemClock()
         self._reserved_names = reserved_names
-        self._check_site = check_site
+        self._parse_site = site_parser(check_site)
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
         dialect = self._engines.reader.dialect
@@ -159,7 +159,7 @@ class SqlDatabase:
                     Transaction(connection),
                     self._secrets,
                     self._reserved_names,
-                    self._check_site,
+                    self._parse_site,
                     self._clock,
                 )
         except DRIVER_FAILURES as error:
@@ -173,7 +173,7 @@ class SqlDatabase:
                     Transaction(connection),
                     self._secrets,
                     self._reserved_names,
-                    self._check_site,
+                    self._parse_site,
                     self._clock,
                 )
                 yield stores

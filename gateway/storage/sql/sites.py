@@ -37,19 +37,18 @@ _WITH_REALM: Final = select(
 class SqlSites:
     """SiteRepository on SQL.
 
-    `reserved_names` returns the names that no realm gets. `check` raises InvalidInput for a site
-    with contradictions, which another version may have stored.
+    `reserved_names` returns the names that no realm gets, `parse` a site: see `site_parser`.
     """
 
     def __init__(
         self,
         transaction: Transaction,
         reserved_names: Callable[[], ReservedNames],
-        check: Callable[[Site], Site],
+        parse: Callable[[str, str, str], Site],
     ) -> None:
         self._transaction = transaction
         self._reserved_names = reserved_names
-        self._check = check
+        self._parse = parse
 
     async def all(self) -> Mapping[str, tuple[Site, ...]]:
         found: defaultdict[str, list[Site]] = defaultdict(list)
@@ -94,7 +93,7 @@ class SqlSites:
 
     def _read(self, row: Any) -> Site | UnreadableSite:
         try:
-            return self._check(_parsed(row.document, row.name, row.realm))
+            return self._parse(row.document, row.name, row.realm)
         except (UnreadableDocument, InvalidInput) as refusal:
             return UnreadableSite(row.name, row.realm, str(refusal))
 
@@ -192,7 +191,14 @@ def _related(hosts: Sequence[str]) -> Iterator[ColumnElement[bool]]:
             yield column.contains(f"{below}:")
 
 
-# Every change of a realm reads its sites again, which are mostly the same.
-@cached(_PARSED_BYTES)
-def _parsed(text: str, name: str, realm: str) -> Site:
-    return _CODEC.decode(json.loads(text), name=name, realms=(realm,))
+def site_parser(check: Callable[[Site], Site]) -> Callable[[str, str, str], Site]:
+    """Return the function for the site of a document, its name and its realm.
+
+    `check` raises InvalidInput for a site with contradictions, which another version may have
+    stored. Sites are cached: every change of a realm reads its sites again, mostly the same ones.
+    """
+
+    def parse(text: str, name: str, realm: str) -> Site:
+        return check(_CODEC.decode(json.loads(text), name=name, realms=(realm,)))
+
+    return cached(_PARSED_BYTES)(parse)

@@ -191,7 +191,7 @@ texts = st.sampled_from(["true", "false", "TRUE", "", "17", "-1", " 5", "ES256",
 
 @given(st.data())
 @thorough
-def test_attributes_are_kept_verbatim_and_parsed_again_from_storage(data: st.DataObject) -> None:
+def test_attributes_are_kept_verbatim_and_parsed_from_storage(data: st.DataObject) -> None:
     names = st.sampled_from([*ATTRIBUTES.values(), "realm_client"])
     made = client(**data.draw(st.dictionaries(names, texts | st.text(max_size=5))))
     stored = render_client(made)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.parse import parse_certificate
+from gateway.crypto.x509.parse import CURVE_ORDERS, parse_certificate
 from gateway.domain.certificates import TrustLevel
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.ports.certificates import MalformedCertificate
-from tests.support.certificates import Zoo
+from tests.support.certificates import Zoo, with_other_signature
 from tests.support.evaluated_certificates import EvaluatedCertificates
 from tests.support.set_clock import SetClock
 
@@ -47,6 +47,25 @@ def with_common_name(tag: int, content: bytes) -> bytes:
     """Return a certificate whose CN is this element; its signature is not looked at."""
     assert len(content) == len(PLACEHOLDER)
     return certificate().replace(tlv(0x0C, PLACEHOLDER.encode()), tlv(tag, content))
+
+
+@pytest.mark.parametrize(
+    ("curve", "order"),
+    list(zip((ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()), CURVE_ORDERS, strict=True)),
+    ids=["P-256", "P-384", "P-521"],
+)
+def test_a_certificate_knows_its_other_signature(curve: ec.EllipticCurve, order: int) -> None:
+    """Both verify, and have different thumbprints. Spec: SEC 1 §4.1.4."""
+    key = ec.generate_private_key(curve)
+    name = x509.Name([x509.NameAttribute(CN, PLACEHOLDER * 4)])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, NOW, NOW + timedelta(days=1))
+    for hashed in (hashes.SHA256(), hashes.SHA512()):
+        made = builder.sign(key, hashed)
+        twin = with_other_signature(made, order)
+        twin.verify_directly_issued_by(made)
+        one, other = (parse_certificate(each.public_bytes(Encoding.DER)) for each in (made, twin))
+        assert (one.twin_digest, other.twin_digest) == (other.digest, one.digest)
+        assert one.form_digest == other.form_digest
 
 
 @pytest.mark.parametrize(
