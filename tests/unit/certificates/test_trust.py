@@ -413,7 +413,7 @@ def test_registered_anchors_need_no_word_of_the_proxy_and_take_what_the_client_s
 
 
 def test_a_changed_file_of_authorities_is_parsed_beside_requests(tmp_path: Path) -> None:
-    """What the event loop itself works between two turns does not grow with the file."""
+    """Between two turns the event loop itself does a small part of the work."""
     first = issue("first", None, CA)
     second = issue("second", None, CA)
     file = tmp_path / "ca.crt"
@@ -434,8 +434,9 @@ def test_a_changed_file_of_authorities_is_parsed_beside_requests(tmp_path: Path)
         return authorities.find_path(leaf, (), frozenset(), datetime.now(UTC)).path is not None
 
     async def read() -> None:
+        begin = time.process_time()
         longest, authorities = await longest_work()
-        assert longest < 0.05
+        assert longest < (time.process_time() - begin) / 4
         assert [is_found(authorities, node) for node in (first, second)] == [False, True]
 
     asyncio.run(read())
