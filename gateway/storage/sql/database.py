@@ -158,7 +158,8 @@ class SqlDatabase:
                 stores = self._stores(Transaction(connection))
                 yield stores
                 stores.transaction.check()
-        self.queue_signals.notify(stores.transaction.queued)
+        if stores.transaction.queued:
+            self.queue_signals.notify(stores.transaction.queued)
 
     async def ping(self) -> None:
         with named_failures():
