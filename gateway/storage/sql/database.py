@@ -180,7 +180,8 @@ class SqlDatabase:
                 stores.transaction.check()
         except DRIVER_FAILURES as error:
             raise named_failure(error) from error
-        self.queue_signals.notify(stores.transaction.queued)
+        if stores.transaction.queued:
+            self.queue_signals.notify(stores.transaction.queued)
 
     async def ping(self) -> None:
         try:
