@@ -22,7 +22,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.wire import CHEAP, PASSWORD, SECRET, app, client, protocol, user
 
 ROUNDS = 2
-STOPS = 10
+STOPS = 20
 CLIENTS = 30
 NAMES = ("one", "two")
 REALM = {
