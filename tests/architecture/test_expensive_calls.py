@@ -86,7 +86,7 @@ def test_an_expensive_call_stands_where_its_limits_are_checked(pattern: str) -> 
     assert users == EXPENSIVE[pattern]
 
 
-def test_administration_generates_and_parses_keys_off_the_event_loop() -> None:
+def test_administration_makes_and_parses_keys_off_the_event_loop() -> None:
     called = [
         f"{module}:{node.lineno}"
         for module in MODULES

@@ -88,7 +88,7 @@ def test_whatever_a_module_cites_can_be_looked_up() -> None:
     assert without_a_place == []
 
 
-def test_the_top_level_holds_what_a_newcomer_expects_there_and_nothing_else() -> None:
+def test_the_top_level_holds_only_what_a_newcomer_expects() -> None:
     names = {path.name for path in ROOT.iterdir()}
     built = {name for name in names if name.startswith(".") or name.endswith(".egg-info")}
     assert names - built - TOP_LEVEL == set()

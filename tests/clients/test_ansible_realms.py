@@ -55,7 +55,7 @@ def _options(file: str) -> dict[str, Any]:
     return options
 
 
-def test_a_realm_with_every_setting_of_the_specification_is_made_once(
+def test_a_realm_with_every_specified_setting_is_created_once(
     ansible: Ansible, administered: AdministeredServer
 ) -> None:
     runs = ansible.every_state("realm", "specified")

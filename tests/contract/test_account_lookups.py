@@ -54,7 +54,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     return database
 
 
-async def test_grants_are_the_consents_and_the_clients_of_offline_sessions(
+async def test_grants_are_consents_and_clients_of_offline_sessions(
     stored: SqlDatabase,
 ) -> None:
     clients = frozenset({"device-uuid", "browser-uuid"})

@@ -198,7 +198,7 @@ def test_a_page_of_a_required_action_has_a_time_of_its_own() -> None:
     assert expires_at(lifespans, waiting, now) == now + lifespans.access_code_user_action
 
 
-def test_a_page_of_a_required_action_does_not_live_on_by_being_opened() -> None:
+def test_opening_an_action_page_does_not_extend_its_life() -> None:
     """Else the recent sign-in that changing a password requires may be one of last year."""
     lifespans = TokenLifespans()
     waiting = begun(required_action="UPDATE_PASSWORD")

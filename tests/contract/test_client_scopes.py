@@ -150,7 +150,7 @@ async def test_roles_are_told_by_the_scope_they_are_in(mapped: SqlDatabase) -> N
         ("web-uuid", ("a-scope",), "x y"),
     ],
 )
-async def test_roles_are_reached_by_way_of_others_and_a_client_reaches_its_own(
+async def test_composite_and_own_client_roles_are_in_reach(
     mapped: SqlDatabase, of_client: str | None, of_scopes: tuple[str, ...], reached: str
 ) -> None:
     async with mapped.read() as stores:
@@ -164,7 +164,7 @@ async def test_nothing_of_another_realm_is_reached(mapped: SqlDatabase) -> None:
     assert reached == {"own-role"}
 
 
-async def test_a_client_reaches_no_role_of_its_namesake_in_another_realm(
+async def test_a_client_reaches_no_role_of_a_namesake_elsewhere(
     mapped: SqlDatabase,
 ) -> None:
     async with mapped.write() as stores:

@@ -42,7 +42,7 @@ async def found(
     return [one.client_id for one in page]
 
 
-async def test_without_a_word_all_clients_of_the_realm_are_found_by_name(
+async def test_without_a_search_all_clients_come_sorted_by_name(
     clients: SqlDatabase,
 ) -> None:
     assert await found(clients) == sorted(NAMES)

@@ -41,7 +41,7 @@ async def test_a_client_is_found_in_its_own_realm(database: SqlDatabase, method:
         assert [await find("demo-id", client_id) for client_id in UNHOLDABLE] == [None] * 3
 
 
-async def test_two_who_change_a_client_at_once_both_see_the_first_change(
+async def test_concurrent_updates_of_a_client_both_see_the_first(
     database: SqlDatabase, other_gateway: SqlDatabase, somebody_waits: Callable[[], bool]
 ) -> None:
     await store_clients(database)
@@ -71,7 +71,7 @@ async def test_a_name_that_is_taken_is_refused_to_who_is_renamed(database: SqlDa
             await stores.clients.replace(replace(found, client_id="plain"))
 
 
-async def test_with_a_client_go_its_roles_its_account_and_its_part_of_sessions(
+async def test_a_deleted_client_takes_its_roles_account_and_sessions(
     database: SqlDatabase,
 ) -> None:
     await store_clients(database)
@@ -103,7 +103,7 @@ async def test_no_client_has_an_id_that_no_database_holds(database: SqlDatabase,
         assert not await stores.clients.remove("demo-id", name)
 
 
-async def test_what_service_accounts_may_do_is_found_for_many_clients_at_once(
+async def test_roles_of_service_accounts_are_found_for_many_clients(
     database: SqlDatabase,
 ) -> None:
     await store_clients(database)

@@ -90,7 +90,7 @@ def _asking() -> Client:
     return replace(client("browser"), consent_required=True)
 
 
-async def test_a_client_that_requires_consent_asks_for_what_is_displayed(
+async def test_a_client_with_consent_required_asks_displayed_scopes(
     stored: SqlDatabase,
 ) -> None:
     """Not for hidden scopes, nor for those that the user does not get."""
@@ -101,7 +101,7 @@ async def test_a_client_that_requires_consent_asks_for_what_is_displayed(
     assert await consents.holds(client("browser"), ALICE, GRANTED)
 
 
-async def test_what_was_granted_is_not_asked_for_again_unless_the_request_says_so(
+async def test_granted_scopes_are_asked_again_only_if_requested(
     stored: SqlDatabase,
 ) -> None:
     consents = Consents(stored)
@@ -113,7 +113,7 @@ async def test_what_was_granted_is_not_asked_for_again_unless_the_request_says_s
     assert await consents.missing(_asking(), bob, GRANTED) == (EMAIL, PLAIN)
 
 
-async def test_a_new_scope_alone_is_asked_for_and_joins_what_was_granted(
+async def test_only_a_new_scope_is_asked_and_joins_the_granted(
     stored: SqlDatabase,
 ) -> None:
     consents = Consents(stored)

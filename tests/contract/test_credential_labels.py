@@ -113,7 +113,7 @@ MOVED: Final = (
     ("change", "expected"),
     [(Console.label_own, LABELED), (Console.label, LABELED), (Console.move, MOVED)],
 )
-async def test_a_used_code_stays_used_when_its_label_or_place_changes_meanwhile(
+async def test_a_used_code_stays_used_through_a_concurrent_relabelling(
     change: Callable[[Console], Coroutine[Any, Any, None]],
     expected: tuple[Credential, ...],
     stored: SqlDatabase,

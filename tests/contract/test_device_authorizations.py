@@ -136,7 +136,7 @@ async def test_a_user_code_in_use_is_not_given_again(devices: RedisDeviceAuthori
     assert not await devices.add(_REALM, replace(ASKED, device_code="e" * 43), _MINUTE)
 
 
-async def test_a_poll_within_the_interval_is_too_fast_and_does_not_restart_it(
+async def test_an_early_poll_is_too_fast_and_keeps_the_interval(
     devices: RedisDeviceAuthorizations, redis_server: RedisServer
 ) -> None:
     await devices.add(_REALM, replace(ASKED, interval=_MINUTE), _MINUTE)
@@ -235,7 +235,7 @@ async def test_guesses_of_one_network_keep_no_other_from_its_code(
     assert await _find(devices, address="192.0.2.1") is DeviceStatus.PENDING
 
 
-async def test_the_oldest_of_too_many_anonymous_authorizations_are_removed(
+async def test_the_oldest_of_too_many_anonymous_ones_are_removed(
     redis_server: RedisServer,
 ) -> None:
     """Attacks: C24. Everyone may ask for codes in the name of a public client."""

@@ -79,7 +79,7 @@ def _subjects(mails: Sequence[QueuedMail]) -> list[str]:
     return [line.partition("CN=")[2].partition('"')[0] for line in mail.mail.arguments[1:]]
 
 
-async def test_two_gateways_report_each_thing_once_for_each_number_of_days(
+async def test_two_gateways_report_once_per_number_of_days(
     database: SqlDatabase, other_gateway: SqlDatabase
 ) -> None:
     gateways = _Gateways(database, other_gateway)

@@ -41,7 +41,7 @@ async def test_an_insert_that_fails_at_the_end_undoes_everything(database: SqlDa
     assert await _names(database) == ["alice", "bob"]
 
 
-async def test_an_insert_that_fails_spoils_the_transaction_even_when_swallowed(
+async def test_a_failed_insert_aborts_the_transaction_though_caught(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")

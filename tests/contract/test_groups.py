@@ -71,7 +71,7 @@ async def test_a_parent_is_another_group_of_the_same_realm(tree: SqlDatabase) ->
                 await stores.groups.add(wrong)
 
 
-async def test_a_user_is_in_the_groups_it_joined_and_parents_are_not_implied(
+async def test_a_user_is_in_joined_groups_but_not_in_their_parents(
     tree: SqlDatabase,
 ) -> None:
     staff, _, night, _ = _TREE

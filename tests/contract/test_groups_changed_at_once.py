@@ -15,7 +15,7 @@ from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, group, store_realms
 
 
-async def test_a_group_that_new_users_are_to_join_keeps_what_else_is_changed_of_it(
+async def test_a_default_group_keeps_concurrent_changes(
     database: SqlDatabase, other_gateway: SqlDatabase, somebody_waits: Callable[[], bool]
 ) -> None:
     await store_realms(database, "demo")

@@ -20,7 +20,7 @@ from tests.support.stored_values import NOW, store_realms
 KIND = DocumentKind.CLIENT_INITIAL_ACCESS
 
 
-async def test_a_registration_that_goes_on_does_not_bring_back_what_is_taken_away(
+async def test_a_concurrent_registration_does_not_restore_a_token(
     database: SqlDatabase,
     other_gateway: SqlDatabase,
     somebody_waits: Callable[[], bool],

@@ -117,7 +117,7 @@ async def test_a_key_of_another_realm_cannot_be_replaced(database: SqlDatabase) 
                 await stores.keys.replace(key("kid-1", of="other"), material=material)
 
 
-async def test_an_instant_is_kept_to_the_microsecond_and_comes_back_in_utc(
+async def test_instants_keep_microseconds_and_return_in_utc(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")

@@ -40,7 +40,7 @@ async def _stored(database: SqlDatabase) -> tuple[RealmKey, ...]:
         return await stores.keys.list("demo-id")
 
 
-async def test_two_who_disable_the_two_keys_that_last_leave_one_that_signs(
+async def test_disabling_both_keys_at_once_leaves_one_that_signs(
     database: SqlDatabase, other_gateway: SqlDatabase
 ) -> None:
     """Each sees the other's key before it is gone, and would make no successor."""
@@ -53,7 +53,7 @@ async def test_two_who_disable_the_two_keys_that_last_leave_one_that_signs(
     assert signing_key(await _stored(database), ES256, NOW) is not None
 
 
-async def test_a_key_that_is_disabled_while_it_is_superseded_stays_disabled(
+async def test_a_key_disabled_during_a_rotation_stays_disabled(
     database: SqlDatabase, other_gateway: SqlDatabase, somebody_waits: Callable[[], bool]
 ) -> None:
     """A rotation writes what it has read: nobody may disable the key in between."""

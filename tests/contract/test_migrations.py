@@ -355,7 +355,7 @@ def test_a_url_of_another_form_is_refused_and_not_quoted(url: str) -> None:
     assert "canary" not in str(caught.value)
 
 
-def test_the_command_tells_by_its_exit_code_whether_there_is_work(
+def test_the_exit_code_says_whether_migrations_are_pending(
     empty_database: Secret, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REALMGATE_DATABASE_URL", empty_database.reveal())
@@ -366,7 +366,7 @@ def test_the_command_tells_by_its_exit_code_whether_there_is_work(
     assert runner.invoke(command, ["--check"]).exit_code == 0
 
 
-async def test_a_schema_that_lacks_a_column_is_told_apart_from_an_outage(
+async def test_a_missing_column_is_distinguished_from_an_outage(
     empty_database: Secret, secrets_at_rest: SecretsAtRest
 ) -> None:
     await migrate(empty_database)

@@ -133,7 +133,7 @@ async def test_what_has_expired_goes_as_others_are_refreshed(
         assert plain.zcard("rg:sessions-of-client:demo-id:device-uuid") == 0
 
 
-async def test_a_page_is_no_longer_than_asked_though_some_of_it_are_gone(
+async def test_a_page_with_expired_sessions_is_not_longer_than_asked(
     sessions: RedisSessions, redis_server: RedisServer
 ) -> None:
     names = [f"s{number}" for number in range(6)]
@@ -178,7 +178,7 @@ async def test_a_session_whose_key_is_gone_leaves_the_lists(
     assert await sessions.end_of_realm("demo-id") == 0
 
 
-async def test_instants_are_kept_to_the_microsecond_through_every_change(
+async def test_instants_keep_microseconds_through_every_change(
     sessions: RedisSessions,
 ) -> None:
     instant = NOW + timedelta(microseconds=1)
@@ -214,7 +214,7 @@ def durable_redis() -> Iterator[RedisServer]:
         server.remove()
 
 
-async def test_without_the_server_every_call_is_an_outage_and_nothing_is_lost(
+async def test_without_redis_every_call_is_an_outage_and_loses_nothing(
     durable_redis: RedisServer, clock: SetClock
 ) -> None:
     client = create_client(durable_redis.url)

@@ -74,7 +74,7 @@ async def test_a_realm_has_the_clients_of_keycloak_and_their_roles(
     assert clients["realm-management"].bearer_only
 
 
-async def test_admin_cli_takes_passwords_needs_no_secret_and_gets_lightweight_tokens(
+async def test_admin_cli_takes_passwords_and_gets_lightweight_tokens(
     imports: Imports,
 ) -> None:
     await imports.run(ACME)
@@ -109,7 +109,7 @@ async def test_rights_contain_one_another(
     assert of_clients(await imports.roles("u")) == {"realm-management": tuple(sorted(meant))}
 
 
-async def test_the_administrator_administers_every_realm_whichever_came_first(
+async def test_the_administrator_has_every_realm_in_any_order(
     imports: Imports,
 ) -> None:
     await imports.run({"realm": "early", **ELLIPTIC})
@@ -134,7 +134,7 @@ async def test_a_new_realm_tells_the_gateways_of_its_administrators(imports: Imp
     assert imports.messages.topics == ["realm:acme", "realm:master"]
 
 
-async def test_a_new_realm_adds_to_what_administrators_may_do_and_rewrites_nothing(
+async def test_a_new_realm_adds_admin_rights_and_rewrites_none(
     imports: Imports, sqlite_database: StoredDatabase
 ) -> None:
     def rows() -> set[tuple[int, str]]:
@@ -150,7 +150,7 @@ async def test_a_new_realm_adds_to_what_administrators_may_do_and_rewrites_nothi
     assert of_clients(await imports.roles("root", "master"))["new-realm"] == EVERY_RIGHT
 
 
-async def test_what_was_taken_from_administrators_stays_taken_when_a_realm_comes(
+async def test_rights_taken_from_administrators_stay_taken(
     imports: Imports,
 ) -> None:
     await imports.run(MASTER, {"realm": "early", **ELLIPTIC})
@@ -189,7 +189,7 @@ async def test_a_realm_that_a_file_brought_beside_master_lacks_nothing(imports: 
     assert await ensure_defaults(imports.database) == ()
 
 
-async def test_what_an_administrator_took_from_everybody_is_not_given_back(
+async def test_default_roles_removed_by_an_administrator_stay_away(
     imports: Imports,
 ) -> None:
     await imports.run(ACME)
@@ -221,7 +221,7 @@ async def exports(imports: Imports) -> list[bytes]:
     ]
 
 
-async def test_a_realm_has_the_client_scopes_of_keycloak_and_offline_access_takes_its_role(
+async def test_a_realm_has_keycloaks_scopes_and_an_offline_role(
     imports_everywhere: Imports,
 ) -> None:
     await imports_everywhere.run(ACME)
@@ -247,7 +247,7 @@ async def test_a_client_scope_that_was_deleted_does_not_come_back(imports: Impor
     assert "phone" not in names
 
 
-async def test_a_realm_of_an_earlier_version_gets_the_client_scopes_once(
+async def test_a_realm_of_an_earlier_version_gets_the_scopes_once(
     imports_everywhere: Imports,
 ) -> None:
     await imports_everywhere.run(ACME)

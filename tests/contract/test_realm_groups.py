@@ -80,7 +80,7 @@ async def test_groups_and_members_are_read_and_written(imports_everywhere: Impor
     assert "boss" not in (await imports_everywhere.roles("carol")).realm
 
 
-async def test_an_export_put_back_or_put_elsewhere_is_the_same_to_the_byte(
+async def test_a_reimported_export_is_the_same_to_the_byte(
     imports_everywhere: Imports,
 ) -> None:
     await imports_everywhere.run(staff())
@@ -100,7 +100,7 @@ async def test_an_export_put_back_or_put_elsewhere_is_the_same_to_the_byte(
     ]
 
 
-async def test_groups_that_are_there_become_the_files_and_lose_nothing_it_leaves_out(
+async def test_known_groups_follow_the_file_and_keep_omitted_fields(
     imports: Imports,
 ) -> None:
     await imports.run(staff())

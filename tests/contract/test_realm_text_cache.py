@@ -71,7 +71,7 @@ async def test_texts_are_found_by_locale(cache: RealmTextCache, database: Databa
     assert await cache.find("other", ("de",)) == {}
 
 
-async def test_they_are_read_again_after_a_message_or_when_they_are_old(
+async def test_texts_are_reloaded_after_a_message_or_by_age(
     cache: RealmTextCache, database: Database, clock: SetClock, channel: Channel
 ) -> None:
     ways: tuple[Callable[[], None], ...] = (

@@ -81,7 +81,7 @@ async def test_a_page_is_taken_in_the_order_of_names(stored: SqlDatabase) -> Non
         ("ä" * 3000, []),
     ],
 )
-async def test_a_search_finds_parts_of_name_and_description_in_any_case(
+async def test_search_matches_part_of_name_or_description_in_any_case(
     database: SqlDatabase, search: str, found: list[str]
 ) -> None:
     await store_realms(database, "demo")
@@ -111,7 +111,7 @@ async def test_shares_of_a_user_follow_groups_and_composites(stored: SqlDatabase
     assert await names(stored, missing_of_client) == ["use"]
 
 
-async def test_a_group_has_what_those_above_it_have_and_not_what_those_below_have(
+async def test_a_group_inherits_from_above_and_not_from_below(
     stored: SqlDatabase,
 ) -> None:
     staff, berlin = (RoleHolder(HolderKind.GROUP, f"{name}-group") for name in ("staff", "berlin"))
@@ -149,7 +149,7 @@ async def test_what_is_taken_was_given_directly_and_the_rest_stays(stored: SqlDa
     assert await names(stored, RoleQuery(TOP)) == []
 
 
-async def test_what_contains_a_role_is_followed_to_the_end_within_the_realm(
+async def test_composites_are_followed_transitively_in_the_realm(
     stored: SqlDatabase,
 ) -> None:
     async with stored.read() as stores:
@@ -161,7 +161,7 @@ async def test_what_contains_a_role_is_followed_to_the_end_within_the_realm(
         assert await containing("demo-id", ["ghost"]) == frozenset()
 
 
-async def test_two_who_give_the_same_roles_in_another_order_do_not_stop_each_other(
+async def test_two_grants_of_the_same_roles_do_not_deadlock(
     stored: SqlDatabase, other_gateway: SqlDatabase, waiting: Callable[[], int]
 ) -> None:
     async def give(*role_ids: str) -> None:
@@ -253,7 +253,7 @@ async def test_a_role_that_is_removed_is_nobodys(stored: SqlDatabase) -> None:
     assert "middle" in await names(stored, RoleQuery(), "other-id")
 
 
-async def test_users_who_have_a_role_directly_come_by_name_a_page_at_a_time(
+async def test_direct_holders_of_a_role_are_paged_by_name(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:

@@ -40,7 +40,7 @@ async def test_composites_are_replaced(database: SqlDatabase) -> None:
         assert (await stores.roles.list("demo-id"))[0].composites == {"c-role"}
 
 
-async def test_a_role_name_is_unique_among_realm_roles_and_in_each_client(
+async def test_role_names_are_unique_in_the_realm_and_in_each_client(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo", "other")
@@ -116,7 +116,7 @@ async def test_composites_that_are_added_leave_the_others_alone(database: SqlDat
     assert found.composites == {"b-role", "c-role"}
 
 
-async def test_a_role_of_the_realm_is_found_by_name_and_one_of_a_client_is_not(
+async def test_a_realm_role_is_found_by_name_and_a_client_role_not(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo", "other")

@@ -43,7 +43,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     return database
 
 
-async def test_a_realm_comes_with_its_scopes_by_name_and_the_roles_in_them(
+async def test_a_realm_comes_with_its_scopes_and_their_roles(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:
@@ -83,7 +83,7 @@ async def test_a_change_to_a_scope_or_to_its_roles_is_seen(stored: SqlDatabase) 
     assert [bound.scope.name for bound in last.value.client_scopes] == ["team", "x"]
 
 
-async def test_a_client_comes_with_its_own_roles_and_those_in_its_scope_mappings(
+async def test_a_client_comes_with_own_roles_and_scope_mappings(
     stored: SqlDatabase,
 ) -> None:
     async def in_scope(client_id: str) -> EffectiveRoles:
@@ -108,7 +108,7 @@ async def test_a_client_of_full_scope_keeps_no_list_of_it(stored: SqlDatabase) -
     assert found.value.scope_roles == EffectiveRoles()
 
 
-async def test_a_user_comes_with_the_attributes_of_its_groups_the_nearest_first(
+async def test_a_user_comes_with_group_attributes_nearest_first(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:

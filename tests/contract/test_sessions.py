@@ -69,7 +69,7 @@ async def test_a_client_joins_and_its_part_is_replaced(storage: SessionStorage) 
     assert listed == (expected,)
 
 
-async def test_a_refresh_moves_the_part_of_who_takes_part_and_brings_nobody_back(
+async def test_a_refresh_moves_parts_in_use_and_restores_none(
     storage: SessionStorage,
 ) -> None:
     await _add(storage, storage.session("one", "device", "browser"))
@@ -172,7 +172,7 @@ async def test_a_session_goes_with_its_last_client(storage: SessionStorage) -> N
         assert await store.count_of_client("demo-id", "browser-uuid") == 0
 
 
-async def test_a_client_leaves_all_its_sessions_and_ends_those_it_was_alone_in(
+async def test_a_deleted_client_leaves_its_sessions_and_ends_its_own(
     storage: SessionStorage,
 ) -> None:
     await _add(

@@ -131,7 +131,7 @@ async def test_a_renamed_realm_keeps_its_sites_under_its_new_name(stored: SqlDat
         assert await stores.sites.list("demo-id") == (replace(WIKI, realms=("renamed",)),)
 
 
-async def test_a_site_that_this_version_cannot_read_is_left_out_and_reported(
+async def test_a_site_of_a_later_version_is_skipped_and_reported(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:

@@ -81,7 +81,7 @@ async def test_the_newest_come_first_unless_the_oldest_are_wanted(database: SqlD
 
 
 @pytest.mark.parametrize("query", [_ALL, UserEventQuery(names=("LOGIN", "LOGOUT"))])
-async def test_pages_follow_each_other_also_among_events_of_one_instant(
+async def test_pages_continue_among_events_of_one_instant(
     database: SqlDatabase, query: UserEventQuery
 ) -> None:
     await store_realms(database, "demo")
@@ -151,7 +151,7 @@ async def test_each_filter_and_any_of_them_together_find_what_matches(
 
 
 @pytest.mark.parametrize("unfit", ["a" * 256, "NUL \0", "lone \ud800"])
-async def test_a_name_that_a_store_cannot_hold_is_refused_with_its_batch(
+async def test_a_name_that_a_store_cannot_hold_refuses_its_batch(
     database: SqlDatabase, unfit: str
 ) -> None:
     await store_realms(database, "demo")

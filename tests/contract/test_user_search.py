@@ -100,7 +100,7 @@ async def test_a_user_is_found_by_id_and_by_address(unchanged_people: SqlDatabas
         assert await stores.users.find_by_email("other-id", "alice@example.test") is None
 
 
-async def test_of_several_users_with_one_address_the_first_by_name_is_found(
+async def test_of_users_sharing_an_address_the_first_by_name_is_found(
     people: SqlDatabase,
 ) -> None:
     async with people.write() as stores:
@@ -364,7 +364,7 @@ async def test_whoever_changes_users_changes_what_is_found(
         assert await _found(people, UserQuery(username=part)) == _CHANGES[statement]
 
 
-async def test_what_the_version_before_wrote_is_read_and_the_other_way_round(
+async def test_documents_of_the_version_before_are_read_and_vice_versa(
     people: SqlDatabase, stored_database: StoredDatabase
 ) -> None:
     """Both keep attributes, actions and notBefore in the document, under Keycloak's names."""

@@ -122,7 +122,7 @@ async def test_addresses_are_shared_where_the_realm_allows_it(database: SqlDatab
     assert await add(database, user("ann", id="again"), DUPLICATES) == NAME
 
 
-async def test_a_name_may_be_anothers_address_where_nobody_signs_in_by_address(
+async def test_a_name_may_be_anothers_address_without_address_sign_in(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")

@@ -238,7 +238,7 @@ def test_the_clients_of_every_realm_are_passed_over(
         ({"identityProviders": [{"alias": "x"}]}, 501, "Feature not enabled"),
     ],
 )
-def test_parts_that_make_no_sense_are_refused_and_nothing_is_written(
+def test_invalid_parts_are_refused_and_nothing_is_written(
     administration: Administration, parts: str, document: dict[str, Any], status: int, text: str
 ) -> None:
     before = exported(administration, parts)
@@ -249,7 +249,7 @@ def test_parts_that_make_no_sense_are_refused_and_nothing_is_written(
     assert exported(administration, parts) == before
 
 
-def test_of_very_many_wrong_fields_the_first_are_told_and_the_others_counted(
+def test_of_many_wrong_fields_the_first_are_named_others_counted(
     administration: Administration, parts: str
 ) -> None:
     sent = {"users": [{"username": " "}] * 1_000}

@@ -206,7 +206,7 @@ def test_a_role_that_is_given_or_taken_is_in_the_next_token(realm: AdministeredR
         assert not has()
 
 
-def test_what_is_changed_about_a_service_account_is_in_the_next_token(
+def test_service_account_changes_are_in_the_next_token(
     realm: AdministeredRealm,
 ) -> None:
     assert "email" not in realm.claims("holder")

@@ -77,7 +77,7 @@ def test_the_place_of_an_error_is_that_in_the_whole_text() -> None:
         assert error.doc[error.pos :].startswith("wrong")
 
 
-def test_the_place_of_a_byte_that_is_no_utf8_is_that_in_the_whole_document() -> None:
+def test_the_offset_of_invalid_utf8_is_that_of_the_document() -> None:
     document = json.dumps(["é" * 50], ensure_ascii=False).encode()[:-2] + b'\xff"]'
     with pytest.raises(UnicodeDecodeError) as failure:
         LargeJson(document, DECODER, 100).parse()

@@ -191,7 +191,7 @@ def test_a_flow_comes_to(steps: tuple[FlowStep, ...], progress: Progress) -> Non
     assert SignInOfAlice(*steps).begin() is progress
 
 
-def test_a_refusal_ends_the_sign_in_also_where_alternatives_are_left() -> None:
+def test_a_refusal_ends_the_sign_in_despite_alternatives() -> None:
     for steps in ((step("refused"),), (either("refused"), either("yes"))):
         with pytest.raises(AccessDenied):
             SignInOfAlice(*steps).begin()
@@ -209,7 +209,7 @@ def test_a_flow_goes_on_after_a_form_where_it_was() -> None:
     assert len(alice.succeeded) == 2
 
 
-def test_an_alternative_that_fails_after_its_form_gives_way_to_the_next() -> None:
+def test_a_failed_alternative_gives_way_to_the_next() -> None:
     first = sub_flow(step("form"), step("not set up"), requirement=ALTERNATIVE)
     alice = SignInOfAlice(first, either("other form"))
     assert alice.begin() is WAITING

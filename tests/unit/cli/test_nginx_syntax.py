@@ -123,7 +123,7 @@ def test_blocks_are_nested_to_a_limit() -> None:
         parse("a {" * (MOST_NESTED + 1) + "}" * (MOST_NESTED + 1), "a")
 
 
-def test_includes_are_resolved_against_the_main_file_in_their_order(tmp_path: Path) -> None:
+def test_includes_resolve_against_the_main_file_in_order(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
     (tmp_path / "nginx.conf").write_text("http { include sites/*.conf; include none*; }")
     (tmp_path / "sites/b.conf").write_text("server { server_name b; }")

@@ -375,7 +375,7 @@ def test_a_lookup_reads_the_headers_of_its_options() -> None:
     assert LOOKUPS["traefik"](own).headers == {b"x-leaf", b"x-verdict"}
 
 
-def test_every_header_of_a_lookup_is_the_proxys_alone_in_every_spelling() -> None:
+def test_every_spelling_of_a_lookup_header_is_the_proxys_alone() -> None:
     """Attacks A4: also where the proxy does not send it, and those of the other dialects."""
     for name, options in ALL.items():
         lookup = LOOKUPS[name](options)

@@ -32,7 +32,7 @@ def test_a_theme_adds_its_style_sheet_after_the_built_in_one(tmp_path: Path) -> 
     assert designs.version != load_designs(None).version
 
 
-def test_a_theme_replaces_templates_and_may_extend_the_built_in_ones(tmp_path: Path) -> None:
+def test_a_theme_replaces_templates_and_may_extend_built_in_ones(tmp_path: Path) -> None:
     extended = '{% extends "builtin/login.html" %}{% block title %}<h1>Acme</h1>{% endblock %}'
     write(tmp_path / "acme/templates/login.html", extended)
     found = page(tmp_path, "acme")
