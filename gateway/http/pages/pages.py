@@ -9,8 +9,8 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.localization import Catalog, LocalePreferences, Texts, fallbacks, select_locale
 from gateway.domain.ports.lookups import RealmTexts
 from gateway.domain.realm import Realm
+from gateway.http.pages.page_values import View
 from gateway.http.pages.renderer import LanguageUrl, PageFrame, PageRenderer
-from gateway.http.pages.views import View
 from gateway.http.replies import Reply
 
 _NO_PREFERENCES = LocalePreferences()
