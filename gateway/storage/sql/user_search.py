@@ -502,5 +502,4 @@ class UserPages:
         return [row async for row in in_slices(rows)]
 
     async def _number(self, names: Select[tuple[str]]) -> int:
-        rows = await self._transaction.execute(select(func.count()).select_from(names.subquery()))
-        return int(rows.scalar_one())
+        return await self._transaction.count(select(func.count()).select_from(names.subquery()))
