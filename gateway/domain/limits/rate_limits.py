@@ -102,8 +102,6 @@ class RateLimiter(Protocol):
         `subject` is the id of the user or a digest; empty for a limit of the whole realm. Refusals
         and admissions take the same calls of the store.
         """
-        ...
 
     async def remember_network(self, realm_id: str, user_id: str, network: str) -> None:
         """Note that the user has signed in from the network: `of_known` counts for it then."""
-        ...
