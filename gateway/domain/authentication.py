@@ -241,10 +241,7 @@ class Challenge:
     """Those of ONE_TIME_CODE, where there are several."""
     selected_device: str | None = None
     other_ways: tuple[tuple[str, str], ...] = ()
-    """Executions that the user may take instead ("try another way"): id and authenticator.
-
-    Those of SELECT_AUTHENTICATOR are all, beginning with the one that was left.
-    """
+    """Executions that the user may take instead ('try another way'): id and authenticator."""
     enrollment: OtpEnrollment | None = None
     """That of CONFIGURE_OTP."""
     profile: tuple[ProfileField, ...] = ()
@@ -375,10 +372,7 @@ def new_authentication_session(
     session_id: str | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> AuthenticationSession:
-    """Return a sign-in of a new tab; it has no code before its first step.
-
-    `session_id` is that of the browser's other tabs; None is a browser without any.
-    """
+    """Return the sign-in of a new tab, without a code; `session_id` is that of other tabs."""
     return AuthenticationSession(
         id=session_id or new_browser_id(),
         tab_id=secrets.token_urlsafe(_TAB_BYTES),

@@ -66,10 +66,7 @@ _TRUE: Final = "true"
 
 @dataclass(frozen=True, slots=True)
 class AccountRequest:
-    """An admitted request; `path` are the values of the placeholders, `body` is JSON.
-
-    `texts` returns those of the user's language.
-    """
+    """An admitted request with its JSON `body`; `texts` returns those of the user's language."""
 
     caller: AccountCaller
     path: Mapping[str, str]

@@ -60,10 +60,7 @@ class AccountView(View):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalInfoPage(AccountView):
-    """The profile of the user. Form `account-profile-form`: a field for each attribute.
-
-    Without `action` the user may read it only. Links that are empty are not shown.
-    """
+    """The profile. Form `account-profile-form`; read only without `action`."""
 
     fields: tuple[ProfileInput, ...]
     action: str = ""
@@ -73,10 +70,7 @@ class PersonalInfoPage(AccountView):
 
 @dataclass(frozen=True, slots=True)
 class CredentialRow:
-    """One credential. `label` is the name that the user gave, empty without one.
-
-    `facts` are further lines. Links that are empty are not shown.
-    """
+    """One credential with its `label`; `facts` are further lines, empty links are not shown."""
 
     label: str = field(default="", repr=False)
     created_at: datetime | None = None
@@ -101,10 +95,7 @@ class CredentialSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningInPage(AccountView):
-    """The credentials of the user, each with links that begin an action.
-
-    `certificates_url` leads to the page of client certificates; empty: no link.
-    """
+    """The credentials of the user, with links that begin an action; empty links are not shown."""
 
     sections: tuple[CredentialSection, ...]
     certificates_url: str = ""
@@ -129,10 +120,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceActivityPage(AccountView):
-    """The sessions of the user, the current one first. Fields `session` and `others`.
-
-    `has_others` also where the others are offline sessions, which are not listed.
-    """
+    """The sessions, the current one first; `has_others` counts offline ones too."""
 
     action: str
     sessions: tuple[SessionRow, ...]

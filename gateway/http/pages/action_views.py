@@ -20,10 +20,7 @@ class UpdatePasswordPage(ActionPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigureOtpPage(ActionPage):
-    """A new device for one-time codes. Form `kc-totp-settings-form`: totp, totpSecret, userLabel.
-
-    `uri` is shown as a QR code, `shown_secret` as text, for applications that scan nothing.
-    """
+    """A device for one-time codes. Form `kc-totp-settings-form`: totp, totpSecret, userLabel."""
 
     uri: str = field(repr=False)
     secret: str = field(repr=False)
@@ -75,10 +72,7 @@ class ProfileInputKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileInput:
-    """An attribute of the user profile. `label`, `hint` and labels of options may be `${key}`.
-
-    Errors are texts that have the label as their argument `{0}`.
-    """
+    """An attribute of the profile: texts may be `${key}`, errors have the label as `{0}`."""
 
     name: str
     label: str
@@ -103,10 +97,7 @@ class UpdateProfilePage(ActionPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyEmailPage(ActionPage):
-    """The user opens the link of a mail. Form `kc-verify-email-form`: button `continue`, or again.
-
-    `was_sent`: whether there is a mail to `email` already.
-    """
+    """The user opens the link of a mail. Form `kc-verify-email-form`: `continue`, or again."""
 
     email: str = field(repr=False)
     was_sent: bool = True
@@ -129,10 +120,7 @@ class TermsPage(ClientPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteCredentialPage(ActionPage):
-    """A credential that the user may delete. Buttons `accept` and `cancel-aia`.
-
-    Without a `label` its type is shown.
-    """
+    """A credential to delete, or its type without `label`. Buttons `accept`, `cancel-aia`."""
 
     credential_type: str
     label: str = field(default="", repr=False)

@@ -38,10 +38,7 @@ class Pages:
         self._texts = texts
 
     async def reply(self, view: View, visit: PageVisit, status: int = HTTPStatus.OK) -> Reply:
-        """Return the page as a response, with its headers.
-
-        While the database is unavailable the realm's own texts are left out.
-        """
+        """Return the page as a response; without the database the realm's texts are left out."""
         return self._renderer.reply(view, await self._frame(visit), status)
 
     async def texts(self, visit: PageVisit) -> Texts:

@@ -100,10 +100,7 @@ Title = Callable[[Any, Texts], str]
 
 @dataclass(frozen=True, slots=True)
 class PageKind:
-    """How a kind of page is rendered. `name` is that of the template.
-
-    `data-page-id` is the name after `id_prefix`.
-    """
+    """How a page is rendered: template `name`, and `data-page-id` after `id_prefix`."""
 
     name: str
     title: Title

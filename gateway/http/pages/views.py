@@ -77,10 +77,7 @@ class ResetOtpPage(FormPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEndedPage(ClientPage):
-    """A form was sent without a session: the service has received nothing of it.
-
-    After a sign-in in another tab the browser can send the form again, by a reload of this page.
-    """
+    """A form was sent without a session; after a sign-in in another tab it can be sent again."""
 
     sign_in_url: str = field(repr=False)
 

@@ -78,10 +78,7 @@ def matches(search: ClientSearch, dialect: str) -> Iterator[ColumnElement[bool]]
 
 
 def is_always_listed() -> ColumnElement[bool]:
-    """Return the condition of clients with `alwaysDisplayInConsole`, in the document's text.
-
-    To parse the documents of ten thousand clients would take longer than to look through them.
-    """
+    """Return the condition of `alwaysDisplayInConsole`, by text: parsing would take longer."""
     settings = type_coerce(clients.c.settings, Text)
     return settings.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
 

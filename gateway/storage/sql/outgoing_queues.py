@@ -85,10 +85,7 @@ class DeliveryRows:
         return bool(await self._due_lines(now, 1, busy))
 
     async def is_full(self, realm_id: str, most: int, *conditions: ColumnElement[bool]) -> bool:
-        """Return whether at least `most` rows of the realm wait that meet the conditions.
-
-        It counts entries of an index, up to `most` of them.
-        """
+        """Return whether `most` rows of the realm wait that meet the conditions."""
         columns = self._table.c
         waiting = (columns.realm_id == realm_id, columns.due_at.is_not(None), *conditions)
         # By the order of the index of lines, which has all of these columns: nothing is sorted.
@@ -99,10 +96,7 @@ class DeliveryRows:
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str]
     ) -> Sequence[Any]:
-        """Return due rows and count the attempt: urgent, tried least, then longest due first.
-
-        Of lines that are alike in this, the one whose first row is due longest goes first.
-        """
+        """Return due rows and count the attempt: urgent, least tried, longest due first."""
         columns = self._table.c
         rows: list[Any] = []
         for line in await self._due_lines(now, most, busy):

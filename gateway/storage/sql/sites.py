@@ -35,10 +35,7 @@ _WITH_REALM: Final = select(
 
 
 class SqlSites:
-    """SiteRepository on SQL.
-
-    `reserved_names` returns the names that no realm gets, `parse` a site: see `site_parser`.
-    """
+    """SiteRepository on SQL; `parse` is made by `site_parser`, reserved names get no realm."""
 
     def __init__(
         self,

@@ -156,10 +156,7 @@ class Transaction:
         changed: Collection[str] | None = None,
         taken: str = "",
     ) -> None:
-        """Insert a row; where its `key` exists, set the `changed` columns, by default all others.
-
-        `taken` as for `execute`.
-        """
+        """Insert a row; where its `key` exists, set the `changed` columns, by default all."""
         names = row.keys() - set(key) if changed is None else changed
         statement = insert_into(table, self.dialect).values(row)
         update = statement.on_conflict_do_update(
@@ -185,10 +182,7 @@ class Transaction:
         missing: bool = False,
         taken: str = "",
     ) -> None:
-        """Insert rows with the next statement, or with the commit: that one raises a failure.
-
-        `missing` as in `insert_missing`.
-        """
+        """Insert rows with the next statement or the commit, which raises a failure."""
         await self._insert(table, rows, missing=missing, taken=taken, later=True)
 
     async def _insert(
@@ -339,10 +333,7 @@ async def links_by_owner(
     *,
     owners: Sequence[str] | None = None,
 ) -> Mapping[str, frozenset[str]]:
-    """Return the ids in the column `linked` by those in `owner`, of a realm's rows of one table.
-
-    Only those of `owners`, where given; an owner without links is left out.
-    """
+    """Return ids in `linked` by those in `owner`, of all or of `owners`; links alone."""
     columns = select(owner.label("owner"), linked.label("linked"))
     of_realm = columns.where(owner.table.c.realm_id == realm_id)
     if owners is not None:

@@ -27,10 +27,7 @@ KEY_TAKEN: Final = "The key is registered already."
 async def require_own_keys(
     transaction: Transaction, realm_id: str, held: Sequence[Credential]
 ) -> None:
-    """Raise AlreadyExists for a security key or passkey of another user.
-
-    The unique index is for each type, because a user may register one key for both of them.
-    """
+    """Raise AlreadyExists for a key of another user; one user may register it for both types."""
     owners: dict[str, str] = {}
     for each in held:
         key_id = key_digest(each.type, each.credential_data)

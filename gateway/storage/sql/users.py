@@ -329,10 +329,7 @@ class SqlUsers:
 async def linked_users(
     transaction: Transaction, realm_id: str, holder: tuple[Column[Any], str], *page: int
 ) -> tuple[User, ...]:
-    """Return a page, by username, of the users in rows with a value in a column of links.
-
-    `holder` is column and value, `page` the number of users before it and its length.
-    """
+    """Return a page, by username, of users linked by `holder`: a column and its value."""
     (column, identity), (first, maximum) = holder, page
     links = column.table
     of_user = and_(
@@ -416,10 +413,7 @@ def groups_above(realm_id: Given, group_id: Given) -> CTE:
 
 
 def with_parents(realm_id: Given, begun: Select[Any], name: str = "lineage") -> CTE:
-    """Select the groups that `begun` selects and their parents; UNION ends cycles.
-
-    The column is `group_id`, after `owner` where `begun` has that column.
-    """
+    """Select groups and their parents as `group_id`, after `owner` where `begun` has it."""
     lineage = begun.cte(name, recursive=True)
     owner = [lineage.c.owner] if "owner" in lineage.c else []
     is_child = and_(groups.c.id == lineage.c.group_id, groups.c.realm_id == realm_id)
