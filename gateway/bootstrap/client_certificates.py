@@ -62,10 +62,7 @@ class ClientCertificates:
 
 
 def client_certificates(settings: Settings, services: Services) -> ClientCertificates:
-    """Read the files of the settings, in addition to deny lists and downloaded revocation lists.
-
-    Raises InvalidInput where a file cannot be used.
-    """
+    """Read the files of the settings besides deny lists and downloads; raises InvalidInput."""
     found = read_client_certificates(settings, services.revocation_downloads)
     realm_lists = services.realm_revocation_lists
     configured = (realm_lists, *(() if found.revocation is None else (found.revocation,)))

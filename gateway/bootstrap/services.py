@@ -136,10 +136,7 @@ def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
 
 
 async def open_encryption_keys(settings: Settings) -> tuple[bytes, ...]:
-    """Return the operator's keys, newest first; creates a key file only beside a new database.
-
-    Raises SettingsError where the database contains secrets of a key that is missing.
-    """
+    """Return the operator's keys, newest first; raises SettingsError where a key is missing."""
     if (
         not encryption_keys_exist(settings)
         and await contains_secrets(settings.database_url)
@@ -297,10 +294,7 @@ class Services:
 
 
 def preload(settings: Settings) -> None:
-    """Load what opening the services would, so that forked workers share it.
-
-    Reads the operator's keys too: raises InvalidInput where they cannot be used. Creates none.
-    """
+    """Load what the services need before workers are forked; raises InvalidInput for bad keys."""
     keys = encryption_keys(settings) if encryption_keys_exist(settings) else (bytes(32),)
     SqlDatabase(settings.database_url, AesGcmSecrets(keys))
 
@@ -342,10 +336,7 @@ def open_http_client(settings: Settings) -> GuardedHttpClient:
 
 
 def revocation_downloads(settings: Settings, clock: Clock) -> DownloadedLists | None:
-    """Return what downloads the revocation lists of the settings; None without URLs.
-
-    Lists are signed, so that http is enough; addresses are those that other URLs may lead to.
-    """
+    """Return what downloads the revocation lists of the settings; None without URLs."""
     if not settings.client_crl_urls:
         return None
     fetch = _list_downloader(settings, LARGEST_DOCUMENT)
@@ -415,10 +406,7 @@ def responder_client(settings: Settings) -> AskResponder:
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """Open the services, and close them in the reverse order.
-
-    Raises SettingsError where the key that the database needs is missing.
-    """
+    """Open the services, and close them in reverse order; raises SettingsError without the key."""
     clock = SystemClock()
     secrets = AesGcmSecrets(await open_encryption_keys(settings))
     keys = PyJwtKeyFactory()

@@ -178,10 +178,7 @@ class CertifiedDevice:
 
 @dataclass(frozen=True, slots=True)
 class CertificateTemplate:
-    """A template: literal segments, and the names of placeholders where those are None.
-
-    `scheme` is None for a template of DNS names.
-    """
+    """A template: literal segments, None for placeholders. `scheme` is None for DNS names."""
 
     text: str
     scheme: str | None

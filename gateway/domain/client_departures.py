@@ -43,10 +43,7 @@ async def detach_from_sessions(online: OnlineSessionStore, user: User, client: C
 async def queue_logout_notices(
     stores: Stores, sessions: Iterable[UserSession], now: datetime
 ) -> tuple[Client, ...]:
-    """Store the notices of sessions that end; return their clients, as far as they exist.
-
-    Call it before the sessions end: a gateway that is killed in between has lost nothing.
-    """
+    """Store the notices of sessions before they end; return their clients that exist."""
     ending = tuple(sessions)
     taking_part = dict.fromkeys(
         (session.realm_id, client) for session in ending for client in session.clients

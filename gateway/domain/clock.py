@@ -20,7 +20,6 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the current instant, timezone-aware, in UTC."""
-        ...
 
 
 class SystemClock:

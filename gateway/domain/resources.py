@@ -13,11 +13,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class StoredKind(Generic[ValueT]):
-    """How the values of one kind are stored.
-
-    `table` has a column for each attribute of `value`, a dataclass; its key is `realm_id` and `id`.
-    `columns` names the columns with another name, by attribute.
-    """
+    """How values are stored: `table` has a column for each attribute, or as in `columns`."""
 
     value: type[ValueT]
     table: str
@@ -42,10 +38,7 @@ class ResourceRepository(Protocol[ValueT]):
         search: str = "",
         where: Mapping[str, str | None] = MappingProxyType({}),
     ) -> Sequence[ValueT]:
-        """Return the values of a realm in their order.
-
-        They contain `search`, in any case, in a column to search, and are equal to `where`.
-        """
+        """Return values in order that contain `search`, in any case, and equal `where`."""
 
     async def count(self, realm_id: str) -> int:
         """Return the number of values of a realm."""

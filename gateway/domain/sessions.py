@@ -123,10 +123,7 @@ _GENERATIONS: Final = 2**48
 
 
 def generation_of(started_at: datetime) -> int:
-    """Return the 48 lowest bits of the microseconds since 1970.
-
-    Tokens name it for what they were issued in: a client session, or a service account.
-    """
+    """Return the 48 lowest bits of the microseconds since 1970, which tokens name."""
     return (started_at - _EPOCH) // _MICROSECOND % _GENERATIONS
 
 
@@ -148,19 +145,13 @@ class ClientSession:
 
     @property
     def generation(self) -> int:
-        """The number by which tokens name it.
-
-        A client that leaves the session and joins it again has another one.
-        """
+        """The number by which tokens name it; leaving and joining again changes it."""
         return generation_of(self.started_at)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPart:
-    """The client's part that the caller has read: a store changes no other one.
-
-    `started_at` is None where the client took no part.
-    """
+    """The client's part that the caller has read; `started_at` is None where it had none."""
 
     started_at: datetime | None
 
@@ -270,10 +261,7 @@ def client_session_ends_at(
 
 
 def if_lasting(realm: Realm, session: UserSession | None, now: datetime) -> UserSession | None:
-    """Return the session unless it is over, whatever a store still has.
-
-    A session with "remember me" is over in a realm that offers it no more. Keycloak: 3 (sessions)
-    """
+    """Return the session unless it is over, or its "remember me" is no longer offered."""
     if session is None or (session.remember_me and not realm.login.remember_me):
         return None
     return None if _is_over(session_ends_at(realm.session_limits, session), now) else session

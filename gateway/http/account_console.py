@@ -144,10 +144,7 @@ class PageHandler(ABC):
         self,
         visitor: Visitor,  # noqa: ARG002 - this page has no form
     ) -> Notice | AccountView | None:
-        """Take the form of the page.
-
-        Return what was changed, the page again with what is wrong, or None where there is no form.
-        """
+        """Take the form: return the change, the page with what is wrong, or None."""
         return None
 
 
@@ -327,10 +324,7 @@ class AccountActions:
         self._logout = logout
 
     async def begin(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin a required action, after which the browser is back on the page it came from.
-
-        The link changes nothing: the user confirms every action on its own page.
-        """
+        """Begin a required action, after which the browser is back on the page."""
         sent = request.protocol.parameters
         named = _ACTION.fullmatch(sent.get("kc_action") or "")
         page = account_page(sent.get("page") or "")

@@ -120,10 +120,7 @@ class ProxyTrust:
         self._in_list = cached(64 * 1024)(self._listed)
 
     def accepts(self, client: tuple[str, int] | None, secret: bytes | None) -> bool:
-        """Tell whether to trust the proxy's headers.
-
-        `client` is the peer's address, None on a unix socket; `secret` the one that it sent.
-        """
+        """Tell whether a peer (None: unix socket) with this secret is our proxy."""
         if self._secret is None:
             return client is None
         if secret is None or not hmac.compare_digest(secret, self._secret):
@@ -168,10 +165,7 @@ _Values = tuple[bytes | None, ...]
 
 
 class EdgeRefusal(Exception):
-    """The proxy's headers contradict themselves; `str()` says how. The answer is 400.
-
-    `public_text` is the sentence for the caller.
-    """
+    """The proxy's headers contradict themselves; `str()` says how, for logs. 400."""
 
     public_text: ClassVar = "Malformed request from the proxy"
 
@@ -336,10 +330,7 @@ def _parsed(text: str) -> str:
 
 
 def sent_proof(facts: EdgeFacts, addresses: Iterable[str]) -> SentProof:
-    """Return the proof of a request to the gateway, which clients reach at `addresses`.
-
-    The path may have been sent below the path of the address, or the proxy may have removed that.
-    """
+    """Return the proof of a request at `addresses`, with or without the path of these."""
     text = facts.headers.text(DPOP)
     if text is None:
         return NO_PROOF

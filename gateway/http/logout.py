@@ -45,13 +45,13 @@ from gateway.http.exchange import Exchange
 from gateway.http.forms import parse_form
 from gateway.http.middleware import only_on_pages
 from gateway.http.pages import ResourceUrls
+from gateway.http.pages.page_values import View
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
     InfoPage,
     LoggedOutPage,
     LogoutConfirmationPage,
     LogoutFrame,
-    View,
 )
 from gateway.http.realm_endpoint import (
     Exemption,

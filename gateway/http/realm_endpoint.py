@@ -209,10 +209,7 @@ class RealmContext:
         *,
         uses_certificate: bool = True,
     ) -> ProtocolRequest:
-        """Return a request to a realm; its certificate is evaluated by the rules of the realm.
-
-        Without `uses_certificate` it counts as not presented, and no store is asked about it.
-        """
+        """Return a request to a realm with its certificate evaluated, if `uses_certificate`."""
         now, evidence = self.clock.now(), facts.certificate if uses_certificate else None
         return ProtocolRequest(
             realm=entry,

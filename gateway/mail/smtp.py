@@ -114,10 +114,7 @@ def _abort(opened: socket.socket) -> None:
 
 
 def _refusal(server: MailServer, error: aiosmtplib.SMTPException | OSError) -> MailNotSent:
-    """Return the failure with the server's reply.
-
-    Only a refusal of the mail itself is final: a wrong password can be corrected meanwhile.
-    """
+    """Return the failure with the server's reply; only a refusal of the mail itself is final."""
     is_final = False
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
         error = error.recipients[0]

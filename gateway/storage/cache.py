@@ -50,10 +50,7 @@ V = TypeVar("V")
 
 
 class GroupedLru(Generic[K, V]):
-    """At most `limit` values of at most `most_bytes`; each is in groups that can be dropped.
-
-    The last value is kept, however large it is.
-    """
+    """At most `limit` values and `most_bytes`, one at least; groups of values can be dropped."""
 
     def __init__(self, limit: int, most_bytes: int) -> None:
         self._limit = limit

@@ -53,10 +53,7 @@ class ChangeFollower:
         self._settle(asyncio.get_running_loop().time() - REREAD.total_seconds())
 
     async def last(self) -> int:
-        """Return the id up to which every record was delivered; raises StoreUnavailable.
-
-        After a gap, which a transaction in progress may fill, none counts.
-        """
+        """Return the id up to which all is delivered, no gap before; raises StoreUnavailable."""
         if self._settled is None:
             await self.read()
         return self._without_gap

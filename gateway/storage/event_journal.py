@@ -218,11 +218,7 @@ class Drain:
         self._queues = queues
 
     async def run(self, *, wait: bool) -> bool:
-        """Store all events that any process had written when it began.
-
-        While another process stores events, wait for it, or return False. Raises StoreUnavailable,
-        OSError.
-        """
+        """Store all events written so far, or return False; raises StoreUnavailable, OSError."""
         if not self._directory.exists():
             return True
         async with file_lock(self._directory / _LOCK, wait=wait) as is_ours:
@@ -253,10 +249,7 @@ class Drain:
             segment.remove()
 
     async def _add(self, batches: list[list[LoggedEvent]]) -> None:
-        """Store the batches in one transaction, or each event in its own where SQL refuses one.
-
-        The mails and the like that listeners make of events are rows of the same transaction.
-        """
+        """Store the batches and what listeners queue in one transaction, or each event alone."""
         every = list(chain.from_iterable(batches))
         queued = [logged for logged in every if logged.listeners]
         try:

@@ -75,10 +75,7 @@ async def report_look_alikes(database: Database) -> None:
 
 
 async def warn_daily(database: Database, marks: OneTimeMarks, clock: Clock) -> None:
-    """Repeat the warning of passwords once a day, in one of the workers of all gateways.
-
-    Raises StoreUnavailable.
-    """
+    """Repeat the warning of passwords once a day, in one worker; raises StoreUnavailable."""
     if await marks.claim(MASTER, _MARK, _REPEATED_AFTER):
         async with database.read() as stores:
             found = await list_administrators(stores)

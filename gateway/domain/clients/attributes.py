@@ -313,10 +313,7 @@ def with_attributes(client: Client, attributes: Mapping[str, str]) -> Client:
 def client_settings(
     attributes: Mapping[str, str], document: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return all groups of settings by field of `Client`; those at their defaults are shared.
-
-    `document` is the representation, where the redirect URIs stand.
-    """
+    """Return all groups of settings by field of `Client`; those at their defaults are shared."""
     found = _of_document(document)
     for name, text in attributes.items():
         setting = _SETTINGS.get(name)

@@ -116,10 +116,7 @@ class DeviceSettings:
     """`realmgate.certificate.device.lock`: how long such a lock lasts."""
 
     def device_of(self, certificate: ClientCertificate | None) -> CertifiedDevice | None:
-        """Return the device of a trusted certificate.
-
-        None for a certificate without a name that fits, and for one with several.
-        """
+        """Return the device of a trusted certificate; None unless exactly one name fits."""
         if certificate is None or not certificate.identifies:
             return None
         found = self.named_in(certificate.leaf)
@@ -275,10 +272,7 @@ def certificate_terms(client: Client) -> frozenset[str]:
 
 
 def terms_of_rivals(client: Client) -> frozenset[str]:
-    """Return the terms of the clients that may own a certificate of this one.
-
-    The names that fit a template of the client have no common term: they are not among them.
-    """
+    """Return the terms of clients that may own a certificate of this one, but for templates."""
     name = client.certificate_authentication.alternative_name
     shape = None if name is None else shape_of_name(name)
     own = certificate_terms(client)

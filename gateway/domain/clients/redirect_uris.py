@@ -214,10 +214,7 @@ def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
 def allowed_origins(
     web_origins: tuple[str, ...], document: Mapping[str, Any]
 ) -> tuple[str, ...] | None:
-    """Return web origins, with those of the document's redirect URIs where `+` stands for them.
-
-    None where there is no web origin. Keycloak: web origins, valid redirect URIs
-    """
+    """Return web origins, `+` replaced by those of redirect URIs. Keycloak: web origins."""
     if _OF_REDIRECTS not in web_origins:
         return web_origins or None
     root = document.get("rootUrl") or ""

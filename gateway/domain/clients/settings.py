@@ -34,10 +34,7 @@ class AuthorizationSettings:
     """What the client's authorization requests must look like, and what responses contain."""
 
     code_challenge_method: str = ""
-    """`pkce.code.challenge.method`: the method that must be used; empty leaves it to the client.
-
-    Spec: RFC 7636 §4.3.
-    """
+    """`pkce.code.challenge.method`: the required method; empty: any. Spec: RFC 7636 §4.3."""
     pushed_requests_only: bool = False
     """`require.pushed.authorization.requests`. Spec: RFC 9126 §6."""
     exclude_issuer: bool = False
@@ -48,10 +45,7 @@ class AuthorizationSettings:
 
 @dataclass(frozen=True, slots=True)
 class DeviceGrantSettings:
-    """Whether devices of the client may ask for tokens; zero inherits the realm's duration.
-
-    Spec: RFC 8628 §3.2
-    """
+    """Whether devices may ask for tokens; zero inherits the realm's time. Spec: RFC 8628 §3.2."""
 
     enabled: bool = False
     """`oauth2.device.authorization.grant.enabled`"""
@@ -96,10 +90,7 @@ class RequestObjectSettings:
 
 @dataclass(frozen=True, slots=True)
 class VerificationKeys:
-    """What verifies JWTs that the client signs; its key set also holds the key to encrypt with.
-
-    Spec: RFC 7591 §2 (jwks, jwks_uri).
-    """
+    """Keys that verify JWTs of the client; the set has its encryption key. Spec: RFC 7591 §2."""
 
     key_set: str = ""
     """`jwks.string`: a JWKS; counts where `use.jwks.string` is set."""
@@ -159,13 +150,11 @@ class CertificateAuthentication:
     is_pattern: bool = True
     """`x509.allow.regex.pattern.comparison`: the subject is a regular expression."""
     authority: str = ""
-    """`x509.casubjectdn`: the name of an authority that the certificate must lead to; empty: any
-    that is trusted."""
+    """`x509.casubjectdn`: the authority that the certificate must lead to; empty: any trusted."""
     alternative_name: CertificateName | None = None
     """`realmgate.certificate.san.dns`, `.uri`, `.ip`, `.email`: one of them, not with a subject."""
     self_signed: bool = False
-    """`realmgate.certificate.self.signed`: the certificate, or its key, is a registered one; no
-    authority has to be trusted, and no name counts."""
+    """`realmgate.certificate.self.signed`: the certificate or its key is registered; no names."""
 
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
@@ -244,10 +233,7 @@ class ClientSigning:
     rfc9068_header: bool = False
     """`access.token.header.type.rfc9068`: the header's `typ` of access tokens is at+jwt."""
     id_token_as_detached_signature: bool = False
-    """`id.token.as.detached.signature`: ID tokens of the authorization endpoint lack mapped claims.
-
-    Spec: FAPI 1.0 Advanced §5.1.1
-    """
+    """`id.token.as.detached.signature`: no mapped claims. Spec: FAPI 1.0 Advanced §5.1.1"""
     introspection_jwt: bool = False
     """`client.introspection.response.allow.jwt.claim.enabled`: it may ask for the member `jwt`."""
 

@@ -203,10 +203,7 @@ class FlowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A step of a flow: `authenticator`, or the flow with the id `flow`; a form is both.
-
-    `config` is the id of its configuration.
-    """
+    """A step of a flow: `authenticator`, or the sub-flow `flow`; a form is both."""
 
     id: str
     requirement: Requirement
@@ -243,10 +240,7 @@ class Flow:
 
     @property
     def effective(self) -> tuple[Execution, ...]:
-        """The executions that take part: alternatives only where nothing is required.
-
-        Conditions take no part: they decide whether their flow is run.
-        """
+        """The executions that take part, without conditions: alternatives if none is required."""
         enabled = tuple(
             each
             for each in self.executions
@@ -354,10 +348,7 @@ _VERSION_BYTES: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class FlowStep:
-    """An enabled execution: an authenticator with its configuration, or a sub-flow.
-
-    `id` is that of the execution.
-    """
+    """An enabled execution: an authenticator with its configuration, or a sub-flow."""
 
     requirement: Requirement
     authenticator: str = ""
@@ -370,11 +361,7 @@ class FlowStep:
 
 @dataclass(frozen=True, slots=True)
 class SignInFlow:
-    """A flow with its enabled executions.
-
-    `conditions` decide whether it is run where its requirement is CONDITIONAL. `steps` are all
-    REQUIRED or CONDITIONAL, or all ALTERNATIVE.
-    """
+    """A flow with its enabled executions; `steps` are all required or all ALTERNATIVE."""
 
     alias: str
     conditions: tuple[FlowStep, ...] = ()

@@ -282,11 +282,7 @@ class FairThreads:
         self._paused = 0
 
     async def run_for_caller(self, realm_id: str, work: Callable[[], ResultT]) -> ResultT:
-        """Return what `work` returns, as `run`; a refusal comes after a pause.
-
-        The pause keeps the connections of a flood busy at no cost. It is for the requests that
-        anybody can send.
-        """
+        """Return what `work` returns, as `run`; a refusal comes after a pause."""
         try:
             return await self.run(realm_id, work)
         except Overloaded:

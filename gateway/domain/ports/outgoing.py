@@ -39,10 +39,7 @@ class RemoteDocuments(Protocol):
     """Fetches documents."""
 
     async def fetch(self, url: str, *, newest: timedelta | None = None) -> bytes:
-        """Return the document at `url`, which may come from a cache.
-
-        `newest` asks for one that was fetched within this time. Raises DocumentUnavailable.
-        """
+        """Return a document no older than `newest`; raises DocumentUnavailable."""
 
 
 class NoRemoteDocuments:

@@ -67,10 +67,7 @@ class AuthorizationCodeStore(Protocol):
     """Methods raise StoreUnavailable."""
 
     async def redeem(self, realm_id: str, name: CodeName, replay_window: timedelta) -> RedeemedCode:
-        """Redeem the code: of many callers at once exactly one is the first.
-
-        A redeemed code is recognized for `replay_window`.
-        """
+        """Redeem the code for one caller; it is recognized for `replay_window` afterwards."""
 
     async def was_replayed(self, realm_id: str, name: CodeName) -> bool:
         """Tell whether a redeemed code was presented again."""
@@ -140,16 +137,10 @@ class PushedRequestStore(Protocol):
         pushed: PushedParameters,
         lifespan: timedelta,
     ) -> None:
-        """Keep a request under a new reference; raises StoreUnavailable.
-
-        `client` is the internal id.
-        """
+        """Store a request of a client, by internal id, under a new `reference`."""
 
     async def find(self, realm_id: str, client: str, reference: str) -> PushedParameters | None:
-        """Return the request; None for another client, after their time, and once used.
-
-        Raises StoreUnavailable.
-        """
+        """Return the request; None for another client, after its time, and once used."""
 
     async def use(self, realm_id: str, client: str, reference: str, remembered: timedelta) -> bool:
         """Mark the request as used; False where it was used within the last `remembered`.

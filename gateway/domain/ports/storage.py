@@ -91,10 +91,7 @@ class ClientRepository(Protocol):
     async def with_certificate_terms(
         self, realm_id: str, terms: Collection[str], most: int
     ) -> tuple[str, ...]:
-        """Return at most `most` public names of clients that have one of the terms.
-
-        See `gateway/domain/clients/client.py`.
-        """
+        """Return at most `most` public names of clients that have one of the terms."""
 
     async def certificate_terms(self, realm_id: str, most: int) -> tuple[tuple[str, str], ...]:
         """Return at most `most` terms of the realm's clients, each with the public name."""
@@ -220,10 +217,7 @@ class CertificateInventory(Protocol):
     """The certificates that administrators and the gateway have stored."""
 
     async def list(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
-        """Return those of the realm with that name, or of every realm.
-
-        They are certificates of keys, registered authorities, and certificates of clients.
-        """
+        """Return the certificates of keys, authorities and clients of one or all realms."""
 
 
 class SeenCertificateRepository(Protocol):
@@ -383,10 +377,7 @@ class KeyRepository(Protocol):
     async def add(self, key: RealmKey) -> None: ...
 
     async def replace(self, key: RealmKey, *, material: bool = False) -> None:
-        """Overwrite the key with the same id.
-
-        Its kid, algorithm, private key and certificate change only with `material`.
-        """
+        """Overwrite the key with the same id; kid and keys change only with `material`."""
 
     async def remove(self, realm_id: str, key_id: str) -> bool:
         """Remove the key; return whether it existed."""
@@ -396,10 +387,7 @@ class SiteRepository(Protocol):
     """The sites that realms have themselves, by name; a host belongs to one site of one realm."""
 
     async def all(self) -> Mapping[str, tuple[Site, ...]]:
-        """Return the sites of every realm that has any, by the realm's id.
-
-        Sites that this version cannot read are left out.
-        """
+        """Return the readable sites of every realm that has any, by the realm's id."""
 
     async def protected(self, realm_id: str | None = None) -> Mapping[str, tuple[Site, ...]]:
         """Return the sites that decide about requests, by the realm's id; of all realms for None.

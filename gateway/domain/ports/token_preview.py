@@ -28,16 +28,12 @@ class TokenPreview(Protocol):
 
     def scopes(self, realm: RealmEntry, client: Client, scope: str) -> Sequence[ClientScope]:
         """Return the client scopes that a request for `scope` would be granted."""
-        ...
 
     def access_token(self, example: TokenExample) -> dict[str, Any]:
         """Return the claims of an access token; raises NotFound for an unknown audience."""
-        ...
 
     def id_token(self, example: TokenExample) -> dict[str, Any]:
         """Return the claims of an ID token."""
-        ...
 
     def userinfo(self, example: TokenExample) -> dict[str, Any]:
         """Return the userinfo document."""
-        ...

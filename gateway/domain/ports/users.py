@@ -30,10 +30,7 @@ class UserRepository(Protocol):
     async def holding(
         self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
     ) -> tuple[User, ...]:
-        """Return users with one of the keys of names or addresses; at most a few.
-
-        Keys are those of `name_key`. An empty text matches no user.
-        """
+        """Return a few users with one of the `name_key`s; an empty text matches no user."""
 
     def expect_holding(
         self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
@@ -79,10 +76,7 @@ class UserRepository(Protocol):
         """Store a new user; raises AlreadyExists."""
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
-        """Store new users of one realm with their credentials.
-
-        AlreadyExists is raised here, or at the next statement or the end of the transaction.
-        """
+        """Store new users of a realm and credentials; AlreadyExists may come at commit."""
 
     async def replace(self, user: User) -> None:
         """Overwrite the user with the same id in the same realm."""
@@ -112,10 +106,7 @@ class UserRepository(Protocol):
         """
 
     async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
-        """Store the label and the priority of the credential, if it exists.
-
-        Its data stay as they are stored: a sign-in may have advanced a step or counter meanwhile.
-        """
+        """Store label and priority of the credential, if it exists; its data stay."""
 
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
         """Remove the credential, if it exists."""
@@ -148,10 +139,7 @@ class UserBatches(Protocol):
     async def after(
         self, realm_id: str, username: str, size: int, *, accounts_only: bool = False
     ) -> tuple[WholeUser, ...]:
-        """Return the users after a name, by username; "" starts.
-
-        `accounts_only` selects the service accounts of clients.
-        """
+        """Return users after a name, or service accounts alone, by username; "" starts."""
 
 
 class ConsentRepository(Protocol):
@@ -393,21 +381,12 @@ class RoleRepository(Protocol):
 
 
 class RoleScopeRepository(Protocol):
-    """Which roles are in the scope of clients and client scopes. Keycloak: scope mappings.
-
-    RoleCatalogue changes them.
-    """
+    """Roles in the scope of clients and client scopes. Keycloak: scope mappings."""
 
     async def list(self, realm_id: str, kind: HolderKind) -> Mapping[str, frozenset[str]]:
-        """Return the ids of roles by the id of the client or client scope.
-
-        Direct roles only; clients and scopes without roles are left out.
-        """
+        """Return the ids of direct roles by the id of the client or client scope."""
 
     async def reached(
         self, realm_id: str, client: str | None, client_scopes: Sequence[str]
     ) -> frozenset[str]:
-        """Return the ids of the roles in the scope of a client or of client scopes.
-
-        Composites are resolved, and a client's own roles count. All are internal ids.
-        """
+        """Return the ids of all roles in the scope of a client and of client scopes."""

@@ -58,10 +58,7 @@ class PasswordPolicy:
 
     @property
     def maximum_authentication_age(self) -> timedelta | None:
-        """How long ago a user who wants to change the password may have signed in.
-
-        `maxAuthAge`, 300 seconds where it is not set; None is for ever.
-        """
+        """`maxAuthAge`: longest time since the sign-in for a new password; None is for ever."""
         seconds = int(self.argument("maxAuthAge") or _SECONDS_WITHOUT_ARGUMENT)
         return timedelta(seconds=seconds) if seconds >= 0 else None
 

@@ -43,14 +43,13 @@ from gateway.http.forward_auth.browser_endpoint import (
     set_session,
 )
 from gateway.http.forward_auth.refusals import RefusalPages, RefusedEndpoint
-from gateway.http.pages.page_values import ShownApplication
+from gateway.http.pages.page_values import ShownApplication, View
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
     LoggedOutPage,
     LogoutConfirmationPage,
     LogoutFrame,
     SignInFailedPage,
-    View,
 )
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import NOT_KEPT, Headers, Reply

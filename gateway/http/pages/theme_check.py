@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from jinja2 import TemplateError
 
 from gateway.domain.realm import Realm
 from gateway.domain.tables import build_value, read_table
 from gateway.http.pages.designs import Designs, load_designs, template_refused
-from gateway.http.pages.renderer import PageFrame, PageRenderer
+from gateway.http.pages.page_values import View
+from gateway.http.pages.renderer import PAGES, PageFrame, PageRenderer
 from gateway.http.pages.resources import ResourceUrls
-from gateway.http.pages.views import View
 
 _REALM: Final = Realm("check", "check")
 _TABLE: Final = read_table("gateway.http.pages", "samples.toml")
-_VIEWS: Final[Mapping[str, type]] = {each.__name__: each for each in get_args(View)}
+_VIEWS: Final[Mapping[str, type]] = {each.__name__: each for each in PAGES}
 
 
 def _resolve(value: Any) -> Any:

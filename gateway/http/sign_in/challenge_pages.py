@@ -26,7 +26,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
     VerifyEmailPage,
 )
-from gateway.http.pages.page_values import Message, MessageKind, ShownApplication
+from gateway.http.pages.page_values import Message, MessageKind, ShownApplication, View
 from gateway.http.pages.views import (
     CertificatePage,
     LoginPage,
@@ -44,7 +44,6 @@ from gateway.http.pages.views import (
     SignInWay,
     UsernameLabel,
     UsernamePage,
-    View,
 )
 
 _INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {

@@ -14,8 +14,8 @@ from gateway.domain.authorization_codes import displayed_user_code, parse_user_c
 from gateway.domain.localization import LocalizedText
 from gateway.http.browser import BrowserCookies, BrowserRequest, PageReplies
 from gateway.http.exchange import Exchange
-from gateway.http.pages.page_values import Message
-from gateway.http.pages.views import DeviceCodePage, DeviceDonePage, View
+from gateway.http.pages.page_values import Message, View
+from gateway.http.pages.views import DeviceCodePage, DeviceDonePage
 from gateway.http.replies import Reply
 from gateway.http.sign_in.replies import OutcomeReplies
 from gateway.protocol.browser_sign_in import AskConsent, BrowserSignIn

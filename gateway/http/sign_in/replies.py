@@ -35,6 +35,7 @@ from gateway.http.browser import (
 )
 from gateway.http.exchange import Exchange
 from gateway.http.pages import LocalePreferences
+from gateway.http.pages.page_values import View
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConsentPage,
@@ -44,7 +45,6 @@ from gateway.http.pages.views import (
     InfoPage,
     PageExpiredPage,
     RequiredActionPage,
-    View,
 )
 from gateway.http.replies import NOT_KEPT, Reply
 from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view

@@ -38,10 +38,7 @@ _TEXTS: Final[Mapping[str, str]] = {
 
 
 class RedisAuthenticationSessions:
-    """AuthenticationSessionStore in the server that `client` is connected to.
-
-    `clock` is the one that callers use for `expires_at`.
-    """
+    """AuthenticationSessionStore in the server of `client`; `clock` is that of `expires_at`."""
 
     def __init__(
         self,

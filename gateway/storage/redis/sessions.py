@@ -91,10 +91,7 @@ _COUNTED_AT_ONCE: Final = 1_000
 
 
 class RedisSessions:
-    """SessionStore in the server that `client` is connected to.
-
-    `clock` is the one that callers use for `expires_at`.
-    """
+    """SessionStore in the server of `client`; `clock` is that of `expires_at`."""
 
     def __init__(self, client: RedisClient, clock: Clock, load: LoadScript = ServerScript) -> None:
         self._clock = clock

@@ -13,7 +13,6 @@ from sqlalchemy import (
     and_,
     case,
     cast,
-    delete,
     exists,
     func,
     or_,
@@ -53,7 +52,13 @@ from gateway.storage.sql.schema import (
 )
 from gateway.storage.sql.schema import denied_certificates as entries
 from gateway.storage.sql.schema import seen_certificates as seen
-from gateway.storage.sql.transaction import Transaction, insert_into, portions
+from gateway.storage.sql.transaction import (
+    SqlRepository,
+    Transaction,
+    insert_into,
+    portions,
+    values_of,
+)
 
 
 class SqlDeniedCertificates(SqlResources[DeniedCertificate]):
@@ -68,16 +73,11 @@ class SqlDeniedCertificates(SqlResources[DeniedCertificate]):
         return await self._transaction.read(of_realm, lambda row: DeniedIdentity(*row))
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.count_changed(
-            delete(entries).where(entries.c.expires_at < before)
-        )
+        return await self._transaction.delete(entries, entries.c.expires_at < before)
 
 
-class SqlCertificateInventory:
+class SqlCertificateInventory(SqlRepository):
     """CertificateInventory on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def list(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
         found: list[StoredCertificate | None] = []
@@ -129,11 +129,8 @@ def _client(row: Any) -> StoredCertificate | None:
     )
 
 
-class SqlExpiryNotices:
+class SqlExpiryNotices(SqlRepository):
     """ExpiryNotices on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def last_at(self, realm_id: str) -> datetime | None:
         last = select(func.max(expiry_notices.c.noticed_at, type_=Instant)).where(
@@ -156,22 +153,15 @@ class SqlExpiryNotices:
     async def add(
         self, realm_id: str, notices: Mapping[str, tuple[int, datetime]], now: datetime
     ) -> None:
+        key = {"realm_id": realm_id, "noticed_at": now}
         rows = [
-            {
-                "realm_id": realm_id,
-                "id": identity,
-                "days": days,
-                "expires_at": expires_at,
-                "noticed_at": now,
-            }
+            key | {"id": identity, "days": days, "expires_at": expires_at}
             for identity, (days, expires_at) in sorted(notices.items())
         ]
         await self._transaction.insert_missing(expiry_notices, rows)
 
     async def purge(self, before: datetime) -> None:
-        await self._transaction.execute(
-            delete(expiry_notices).where(expiry_notices.c.expires_at < before)
-        )
+        await self._transaction.delete(expiry_notices, expiry_notices.c.expires_at < before)
 
 
 _later: Final = seen.alias("later")
@@ -182,11 +172,8 @@ _IS_RENEWED: Final = exists().where(
 )
 
 
-class SqlSeenCertificates:
+class SqlSeenCertificates(SqlRepository):
     """SeenCertificateRepository on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def record(self, sightings: Sequence[Sighting]) -> None:
         ids = {sighting.realm_id for sighting in sightings}
@@ -252,18 +239,16 @@ class SqlSeenCertificates:
         return await self._transaction.read(rows, _summary)
 
     async def purge(self, before: datetime) -> None:
-        await self._transaction.execute(delete(seen).where(seen.c.expires_at < before))
+        await self._transaction.delete(seen, seen.c.expires_at < before)
 
     async def _evict(self, realm_id: str) -> None:
         """Remove what was seen longest ago where the realm has too many."""
         of_realm = seen.c.realm_id == realm_id
         count = select(func.count()).select_from(seen).where(of_realm)
-        surplus = (await self._transaction.execute(count)).scalar_one() - MOST_SEEN
+        surplus = await self._transaction.count(count) - MOST_SEEN
         if surplus > 0:
             oldest = select(seen.c.id).where(of_realm).order_by(seen.c.last_seen_at, seen.c.id)
-            await self._transaction.execute(
-                delete(seen).where(of_realm, seen.c.id.in_(oldest.limit(surplus)))
-            )
+            await self._transaction.delete(seen, of_realm, seen.c.id.in_(oldest.limit(surplus)))
 
 
 def _is_due(now: datetime, within: timedelta) -> ColumnElement[bool]:
@@ -298,8 +283,7 @@ def _shortened(name: str) -> str:
 
 
 def _parse_seen_certificate(row: Any) -> SeenCertificate:
-    names = (*SeenCertificate.__dataclass_fields__,)
-    return SeenCertificate(**{name: getattr(row, name) for name in names})
+    return SeenCertificate(**values_of(row, SeenCertificate.__dataclass_fields__))
 
 
 def _summary(row: Any) -> ExpirySummary:

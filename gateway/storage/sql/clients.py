@@ -18,9 +18,7 @@ from sqlalchemy import (
     Select,
     Text,
     and_,
-    bindparam,
     cast,
-    delete,
     false,
     func,
     literal_column,
@@ -45,13 +43,22 @@ from gateway.domain.resources import StoredKind
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.documents import DocumentCodec, UnreadableDocument
-from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.resources import SqlResources
 from gateway.storage.sql.role_statements import effective, names_of_accounts
 from gateway.storage.sql.schema import client_certificate_terms, client_scopes, clients, users
 from gateway.storage.sql.schema import user_consents as consents
-from gateway.storage.sql.transaction import Transaction, insert_into, is_row, portions
+from gateway.storage.sql.transaction import (
+    SealedRepository,
+    SqlRepository,
+    Transaction,
+    has,
+    has_given,
+    is_row,
+    portions,
+    values_of,
+)
 
 _SQLITE = "sqlite"
 _ROTATED: Final = "rotated_secret"
@@ -71,10 +78,7 @@ def matches(search: ClientSearch, dialect: str) -> Iterator[ColumnElement[bool]]
 
 
 def is_always_listed() -> ColumnElement[bool]:
-    """Return the condition of clients with `alwaysDisplayInConsole`, in the document's text.
-
-    To parse the documents of ten thousand clients would take longer than to look through them.
-    """
+    """Return the condition of `alwaysDisplayInConsole`, by text: parsing would take longer."""
     settings = type_coerce(clients.c.settings, Text)
     return settings.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
 
@@ -108,23 +112,15 @@ def _has_attribute(name: str, value: str, dialect: str) -> ColumnElement[bool]:
     return found.correlate(clients).exists()
 
 
-_BY_NAME: Final = FixedQuery(
-    select(clients).where(
-        *(clients.c[name] == bindparam(name, type_=Name) for name in ("realm_id", "client_id"))
-    )
-)
+_BY_NAME: Final = FixedQuery(select(clients).where(*has_given(clients, "realm_id", "client_id")))
 
 
 EVERY_ROLE: Final = "*"
 """Stands in the column for the reach of everything."""
 
 
-class SqlClients:
+class SqlClients(SealedRepository):
     """ClientRepository on SQL."""
-
-    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
-        self._transaction = transaction
-        self._secrets = secrets
 
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
         if not is_name(client_id):
@@ -222,9 +218,9 @@ class SqlClients:
         await self._transaction.change(
             one.values(self._values(client)), taken=_client_conflict(client)
         )
-        found = client_certificate_terms.c
-        of_client = and_(found.realm_id == client.realm_id, found.client == client.id)
-        await self._transaction.execute(delete(client_certificate_terms).where(of_client))
+        await self._transaction.delete(
+            client_certificate_terms, realm_id=client.realm_id, client=client.id
+        )
         await self._add_terms(client)
 
     async def _add_terms(self, client: Client) -> None:
@@ -238,10 +234,7 @@ class SqlClients:
         return await self._transaction.remove(clients, realm_id, client)
 
     async def remove_service_account(self, realm_id: str, client: str) -> None:
-        of_client = users.c.service_account_client == client
-        await self._transaction.execute(
-            delete(users).where(users.c.realm_id == realm_id, of_client)
-        )
+        await self._transaction.delete(users, realm_id=realm_id, service_account_client=client)
 
     async def registration_token(self, realm_id: str, client: str) -> str | None:
         token = select(clients.c.registration_token_id).where(is_row(clients, realm_id, client))
@@ -365,7 +358,7 @@ class SqlClientScopes(SqlResources[ClientScope]):
         return read_scope_row(row, row.realm_id, row.settings)
 
     def _row(self, realm_id: str, value: ClientScope) -> dict[str, Any]:
-        own = {name: getattr(value, name) for name in ("id", "name", "realm_default")}
+        own = values_of(value, ("id", "name", "realm_default"))
         return {"realm_id": realm_id, **own, "settings": _SCOPE_CODEC.encode(value)}
 
 
@@ -384,50 +377,30 @@ _FIELDS = tuple(field.name for field in fields(Consent))
 _KEY = ("realm_id", "user_id", "client")
 
 
-class SqlConsents:
+class SqlConsents(SqlRepository):
     """ConsentRepository on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def find(self, realm_id: str, user_id: str, client: str) -> Consent | None:
         if not is_name(user_id) or not is_name(client):
             return None
-        one = select(consents).where(_is_consent(realm_id, user_id, client))
-        return await self._transaction.first(one, _parse_consent)
+        one = has(consents, realm_id=realm_id, user_id=user_id, client=client)
+        return await self._transaction.first(select(consents).where(one), _parse_consent)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Consent, ...]:
         if not is_name(user_id):
             return ()
-        of_user = select(consents).where(
-            consents.c.realm_id == realm_id, consents.c.user_id == user_id
-        )
+        of_user = select(consents).where(has(consents, realm_id=realm_id, user_id=user_id))
         ordered = of_user.order_by(consents.c.created_at, consents.c.client)
         return await self._transaction.read(ordered, _parse_consent)
 
     async def put(self, consent: Consent) -> None:
-        values = {name: getattr(consent, name) for name in _FIELDS}
-        changed = {"scopes": consent.scopes, "updated_at": consent.updated_at}
-        await self._transaction.execute(
-            insert_into(consents, self._transaction.dialect)
-            .values(values)
-            .on_conflict_do_update(index_elements=_KEY, set_=changed)
-        )
+        row = values_of(consent, _FIELDS)
+        await self._transaction.put(consents, row, _KEY, changed=("scopes", "updated_at"))
 
     async def remove(self, realm_id: str, user_id: str, client: str) -> bool:
-        if not is_name(user_id) or not is_name(client):
-            return False
-        one = delete(consents).where(_is_consent(realm_id, user_id, client))
-        return await self._transaction.count_changed(one) > 0
-
-
-def _is_consent(realm_id: str, user_id: str, client: str) -> ColumnElement[bool]:
-    return and_(
-        consents.c.realm_id == realm_id,
-        consents.c.user_id == user_id,
-        consents.c.client == client,
-    )
+        key = {"realm_id": realm_id, "user_id": user_id, "client": client}
+        return await self._transaction.delete(consents, **key) > 0
 
 
 def _parse_consent(row: Any) -> Consent:
-    return Consent(**{name: getattr(row, name) for name in _FIELDS})
+    return Consent(**values_of(row, _FIELDS))

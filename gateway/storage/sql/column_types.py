@@ -118,10 +118,7 @@ def word_of(words: type[StrEnum]) -> Converted:
 
 
 class _Json(TypeDecorator[ContainerT]):
-    """JSON as ASCII text, with its order of members and any character escaped.
-
-    Not PostgreSQL's jsonb: that sorts the members, so a document would not come back unchanged.
-    """
+    """JSON as ASCII text in its order, unlike PostgreSQL's jsonb, which sorts the members."""
 
     impl = Text
     container: ClassVar[type[Any]]

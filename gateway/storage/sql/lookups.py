@@ -229,10 +229,7 @@ class SqlLookups:
 
 
 def _token_names(token_ids: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters for the ids; the first fills up the places of a chain.
-
-    Raises ValueError for too many: some would be ignored.
-    """
+    """Return the parameters for the ids, filled up with the first; raises ValueError."""
     own, *others = [one if is_name(one) else "" for one in token_ids]
     if len(others) > MOST_EXCHANGES:
         raise ValueError("too many ids of exchanged tokens")
@@ -251,10 +248,7 @@ def _withheld(client: Client, row: Any) -> WithheldRoles | None:
 def _is_meant(
     user: User, name: str, address: str | None, key: str | None, *, is_only: bool
 ) -> bool:
-    """Tell whether a name means the user found: exactly, or as the only one with its key.
-
-    A key that was stored for a former name, by an earlier version, counts for nothing.
-    """
+    """Tell whether a name means the user: exactly, or as the only one with its key now."""
     if name == user.username or (address is not None and address == user.email):
         return True
     texts = (user.username, None if address is None else user.email)

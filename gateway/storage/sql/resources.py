@@ -14,7 +14,7 @@ from sqlalchemy import func, insert, or_, select
 from gateway.domain.resources import StoredKind, ValueT
 from gateway.storage.sql.schema import metadata
 from gateway.storage.sql.text_search import contains, may_contain
-from gateway.storage.sql.transaction import Transaction, insert_into
+from gateway.storage.sql.transaction import Transaction, has
 
 _REALM: Final = "realm_id"
 _KEY: Final = (_REALM, "id")
@@ -39,8 +39,7 @@ class SqlResources(Generic[ValueT]):
         where: Mapping[str, str | None] = _EVERY,
     ) -> Sequence[ValueT]:
         columns = self._table.c
-        chosen = {_REALM: realm_id, **where}
-        rows = select(self._table).where(*(columns[name] == each for name, each in chosen.items()))
+        rows = select(self._table).where(has(self._table, realm_id=realm_id, **where))
         rows = rows.order_by(*(columns[name] for name in self._kind.order))
         if not search:
             page = rows.offset(first).limit(maximum)
@@ -56,7 +55,7 @@ class SqlResources(Generic[ValueT]):
 
     async def count(self, realm_id: str) -> int:
         of_realm = select(func.count()).where(self._table.c[_REALM] == realm_id)
-        return int((await self._transaction.execute(of_realm)).scalar_one())
+        return await self._transaction.count(of_realm)
 
     async def find(self, realm_id: str, identity: str) -> ValueT | None:
         return await self._transaction.get(self._table, realm_id, identity, self._parse)
@@ -67,13 +66,7 @@ class SqlResources(Generic[ValueT]):
 
     async def put(self, realm_id: str, value: ValueT) -> None:
         row = self._row(realm_id, value)
-        changed = {name: each for name, each in row.items() if name not in _KEY}
-        await self._transaction.execute(
-            insert_into(self._table, self._transaction.dialect)
-            .values(row)
-            .on_conflict_do_update(index_elements=_KEY, set_=changed),
-            taken=self._conflict(row),
-        )
+        await self._transaction.put(self._table, row, _KEY, taken=self._conflict(row))
 
     async def remove(self, realm_id: str, identity: str) -> bool:
         return await self._transaction.remove(self._table, realm_id, identity)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import ColumnElement, Select, Text, and_, delete, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, func, or_, select, type_coerce
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.forward_auth import ReservedNames, Site, UnreadableSite, share_cookies
@@ -20,7 +20,7 @@ from gateway.domain.limits.input_sizes import in_slices
 from gateway.storage.documents import DocumentCodec, UnreadableDocument
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import realms, site_hosts, sites
-from gateway.storage.sql.transaction import Transaction, insert_into
+from gateway.storage.sql.transaction import Transaction
 
 _CODEC: Final = DocumentCodec(Site, ("name", "realms"))
 _PARSED_BYTES: Final = 16 * 1024 * 1024
@@ -35,10 +35,7 @@ _WITH_REALM: Final = select(
 
 
 class SqlSites:
-    """SiteRepository on SQL.
-
-    `reserved_names` returns the names that no realm gets, `parse` a site: see `site_parser`.
-    """
+    """SiteRepository on SQL; `parse` is made by `site_parser`, reserved names get no realm."""
 
     def __init__(
         self,
@@ -111,25 +108,16 @@ class SqlSites:
         await self._require_free_hosts(realm_id, site, reserved.hosts)
         if site.cookie_domain is not None:
             await self._require_free_domain(realm_id, site, site.cookie_domain, reserved)
-        document = _CODEC.encode(site)
-        values = {"realm_id": realm_id, "name": site.name, "document": document}
-        await self._transaction.execute(
-            insert_into(sites, self._transaction.dialect)
-            .values(values)
-            .on_conflict_do_update(index_elements=["realm_id", "name"], set_={"document": document})
-        )
-        own = and_(site_hosts.c.realm_id == realm_id, site_hosts.c.site == site.name)
-        await self._transaction.execute(delete(site_hosts).where(own))
+        row = {"realm_id": realm_id, "name": site.name, "document": _CODEC.encode(site)}
+        await self._transaction.put(sites, row, ("realm_id", "name"))
+        await self._transaction.delete(site_hosts, realm_id=realm_id, site=site.name)
         rows = [{"host": host, "realm_id": realm_id, "site": site.name} for host in site.hosts]
         await self._transaction.insert(
             site_hosts, rows, taken="A host of the site belongs to another site"
         )
 
     async def remove(self, realm_id: str, name: str) -> bool:
-        if not is_name(name):
-            return False
-        one = delete(sites).where(sites.c.realm_id == realm_id, sites.c.name == name)
-        return await self._transaction.count_changed(one) > 0
+        return await self._transaction.delete(sites, realm_id=realm_id, name=name) > 0
 
     async def _require_free_hosts(self, realm_id: str, site: Site, reserved: HostOwners) -> None:
         """Raise AlreadyExists for a host that is not free for the site.

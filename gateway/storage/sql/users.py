@@ -22,7 +22,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
-    delete,
     exists,
     func,
     literal,
@@ -52,12 +51,15 @@ from gateway.storage.sql.schema import (
     users,
 )
 from gateway.storage.sql.transaction import (
+    SealedRepository,
     Transaction,
+    has_given,
     insert_into,
     is_row,
     links_by_owner,
     lock_texts,
     portions,
+    values_of,
 )
 from gateway.storage.sql.user_credentials import (
     KEY_TAKEN,
@@ -119,15 +121,9 @@ def _held(names: tuple[str, str], addresses: tuple[str, str]) -> dict[str, str]:
     return {name: text if is_name(text) else "" for name, text in texts.items()}
 
 
-def _of_type() -> Select[tuple[str]]:
-    names = ("realm_id", "type")
-    return select(credentials.c.user_id).where(
-        *(credentials.c[name] == bindparam(name, type_=Name) for name in names)
-    )
-
-
+_OF_TYPE: Final = select(credentials.c.user_id).where(*has_given(credentials, "realm_id", "type"))
 _IDS: Final = func.json_each(bindparam("user_ids", type_=NameList)).table_valued("value")
-_HAVING: Final = FixedQuery(_of_type().where(credentials.c.user_id.in_(select(_IDS.c.value))))
+_HAVING: Final = FixedQuery(_OF_TYPE.where(credentials.c.user_id.in_(select(_IDS.c.value))))
 """On SQLite, whose list of ids is a table."""
 _BY: Final = {
     column.key: _found_by(column)
@@ -251,11 +247,7 @@ class SqlUsers:
         one = update(users).where(is_row(users, user.realm_id, user.id))
         values = _values(user) | {"username_key": _username_key(user)}
         await self._transaction.change(one.values(values), taken=_TAKEN)
-        of_user = (
-            user_attributes.c.realm_id == user.realm_id,
-            user_attributes.c.user_id == user.id,
-        )
-        await self._transaction.execute(delete(user_attributes).where(*of_user))
+        await self._transaction.delete(user_attributes, realm_id=user.realm_id, user_id=user.id)
         await self._transaction.insert_later(user_attributes, _terms(user))
 
     async def remove(self, realm_id: str, user_id: str) -> bool:
@@ -275,7 +267,7 @@ class SqlUsers:
                 _HAVING, realm_id=realm_id, user_ids=user_ids, type=type_
             )
         else:
-            found = _of_type().where(credentials.c.user_id.in_(user_ids))
+            found = _OF_TYPE.where(credentials.c.user_id.in_(user_ids))
             given = {"realm_id": realm_id, "type": type_}
             rows = (await self._transaction.execute(found, given)).all()
         return frozenset(row.user_id for row in rows)
@@ -304,10 +296,8 @@ class SqlUsers:
         )
 
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
-        of_user = credentials.c.user_id == credential.user_id
-        await self._transaction.execute(
-            delete(credentials).where(is_row(credentials, realm_id, credential.id), of_user)
-        )
+        key = {"realm_id": realm_id, "id": credential.id, "user_id": credential.user_id}
+        await self._transaction.delete(credentials, **key)
 
     async def exchange_credential(
         self, realm_id: str, before: Credential, after: Credential
@@ -339,10 +329,7 @@ class SqlUsers:
 async def linked_users(
     transaction: Transaction, realm_id: str, holder: tuple[Column[Any], str], *page: int
 ) -> tuple[User, ...]:
-    """Return a page, by username, of the users in rows with a value in a column of links.
-
-    `holder` is column and value, `page` the number of users before it and its length.
-    """
+    """Return a page, by username, of users linked by `holder`: a column and its value."""
     (column, identity), (first, maximum) = holder, page
     links = column.table
     of_user = and_(
@@ -359,7 +346,7 @@ def _terms(user: User) -> list[dict[str, str]]:
 
 
 def _values(user: User) -> dict[str, Any]:
-    return {field: getattr(user, field) for field in _FIELDS} | {
+    return values_of(user, _FIELDS) | {
         "document": _document(user),
         "first_name_lower": user.first_name and user.first_name.lower(),
         "last_name_lower": user.last_name and user.last_name.lower(),
@@ -426,10 +413,7 @@ def groups_above(realm_id: Given, group_id: Given) -> CTE:
 
 
 def with_parents(realm_id: Given, begun: Select[Any], name: str = "lineage") -> CTE:
-    """Select the groups that `begun` selects and their parents; UNION ends cycles.
-
-    The column is `group_id`, after `owner` where `begun` has that column.
-    """
+    """Select groups and their parents as `group_id`, after `owner` where `begun` has it."""
     lineage = begun.cte(name, recursive=True)
     owner = [lineage.c.owner] if "owner" in lineage.c else []
     is_child = and_(groups.c.id == lineage.c.group_id, groups.c.realm_id == realm_id)
@@ -437,12 +421,8 @@ def with_parents(realm_id: Given, begun: Select[Any], name: str = "lineage") -> 
     return lineage.union(parents.where(groups.c.parent.is_not(None)))
 
 
-class SqlUserBatches:
+class SqlUserBatches(SealedRepository):
     """UserBatches on SQL."""
-
-    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
-        self._transaction = transaction
-        self._secrets = secrets
 
     async def after(
         self, realm_id: str, username: str, size: int, *, accounts_only: bool = False

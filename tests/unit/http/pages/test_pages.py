@@ -13,7 +13,7 @@ import pytest
 from gateway.domain.localization import LocalizedText, parse_messages
 from gateway.domain.realm import Localization, Realm, SecurityHeaders
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
-from gateway.http.pages.page_values import Message, ShownApplication
+from gateway.http.pages.page_values import Message, ShownApplication, View
 from gateway.http.pages.renderer import PAGES
 from gateway.http.pages.theme_check import SAMPLES
 from gateway.http.pages.views import (
@@ -24,7 +24,6 @@ from gateway.http.pages.views import (
     LogoutFrame,
     OneTimeCodeDevice,
     OneTimeCodePage,
-    View,
 )
 from gateway.http.replies import Reply
 
