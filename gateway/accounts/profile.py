@@ -103,7 +103,6 @@ class AccountProfile:
 
 
 async def _note_change(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> ProfileChange:
-    """Note the change in the event of the request."""
     try:
         change = await changing
     except (InvalidUserCredentials, AccountDisabled) as refusal:

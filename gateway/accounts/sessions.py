@@ -113,8 +113,7 @@ class AccountSessions:
         """Tell whether there is a session, online or offline, beside the current one."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         realm_id, user_id = caller.realm.id, caller.user_id
-        others = await self._sessions.list_others(realm_id, user_id, keep=caller.session)
-        return bool(others)
+        return bool(await self._sessions.list_others(realm_id, user_id, keep=caller.session))
 
     async def live(self, caller: AccountCaller) -> tuple[UserSession, ...]:
         """Return the online sessions that last."""
@@ -124,7 +123,6 @@ class AccountSessions:
 
 
 def _note_ended(caller: AccountCaller, ended: Sequence[str]) -> None:
-    """Note an event of each session that has ended."""
     event = caller.request.event
     for session_id in ended:
         if event.kind is None:
@@ -226,7 +224,6 @@ def _certificate_names(event: UserEvent) -> tuple[str, str, str]:
 
 
 def _certificate_seen(names: tuple[str, ...], events: Sequence[UserEvent]) -> SignInCertificate:
-    """Return the certificate of these events, the latest first."""
     serial, subject, issuer = names
     return SignInCertificate(
         serial,

@@ -73,7 +73,6 @@ def return_url(site: Site, host: str, wanted: str) -> str:
 
 
 def _split(site: Site, url: str) -> tuple[str, str]:
-    """Return host and request target of an absolute URL of the site."""
     if not url.startswith(_SCHEME):
         raise UnsafeReturnUrl("the URL does not begin with https://")
     authority, slash, rest = url.removeprefix(_SCHEME).partition("/")
@@ -352,13 +351,11 @@ class SiteSignIn:
 
 
 def _is_named(visit: SiteVisit, pending: PendingSignIn) -> bool:
-    """Tell whether the response answers this sign-in."""
     state = visit.request.parameters.get("state") or ""
     return hmac.compare_digest(state.encode(), pending.state.encode())
 
 
 def _code(visit: SiteVisit, pending: PendingSignIn) -> str:
-    """Return the code of the response; raises SignInFailed."""
     sent = visit.request.parameters
     if sent.repeated:
         raise SignInFailed("the response has a parameter twice", pending.return_url)
@@ -381,8 +378,7 @@ def _scopes(visit: SiteVisit, client: Client) -> tuple[str, ...]:
 
 
 def _challenge(verifier: str) -> str:
-    digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 _TIME_TO_ANSWER: Final = timedelta(minutes=30)

@@ -96,7 +96,6 @@ def requested_items(
     """
     permitted = scopes.permitted_to(user.roles).chosen.scopes
     found = (bound.scope for bound in permitted)
-    items = tuple(
+    return tuple(
         ConsentItem(scope.name, scope.consent_text) for scope in found if scope.on_consent_screen
-    )
-    return items or (ConsentItem("", client.display.name or client.client_id),)
+    ) or (ConsentItem("", client.display.name or client.client_id),)

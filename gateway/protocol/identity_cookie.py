@@ -90,8 +90,7 @@ def issue_identity(
 
 def session_hash(session_id: str) -> str:
     """Return the value of KEYCLOAK_SESSION: base64url(SHA-384(session id)), unpadded."""
-    digest = hashlib.sha384(session_id.encode()).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha384(session_id.encode()).digest())
 
 
 class IdentityVerification:
@@ -175,8 +174,7 @@ async def login_status(
     A request without `session_state` asks only whether the page gets answers at all.
     Raises StoreUnavailable.
     """
-    sent = request.parameters
-    client_id, origin, state = map(sent.get, ("client_id", "origin", "session_state"))
+    client_id, origin, state = map(request.parameters.get, ("client_id", "origin", "session_state"))
     if client_id is None or origin is None:
         return LoginStatus.REFUSED
     entry = await directory.client(request.realm.realm.id, client_id)

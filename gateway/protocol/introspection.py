@@ -139,7 +139,6 @@ class IntrospectionEndpoint:
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
-    """Return the answer about an inactive token; the event has the reason."""
     request.event.fail(error)
     request.event.details[Detail.REASON] = reason
     return INACTIVE
@@ -156,8 +155,7 @@ def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
 
 
 def _refused(description: str) -> OAuthError:
-    error = EventError.INVALID_REQUEST
-    return refused("invalid_request", description, error, detail=Detail.DETAIL)
+    return refused("invalid_request", description, EventError.INVALID_REQUEST, detail=Detail.DETAIL)
 
 
 def introspection_document(

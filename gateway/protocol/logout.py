@@ -487,7 +487,6 @@ class NoticeDelivery:
         await self._sender.send(client.logout.back_channel_url, token)
 
     async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
-        """Remove the notice, or let it be due again."""
         async with self._database.write() as stores:
             if due_at is None:
                 await stores.logout_notices.remove(notice)

@@ -94,12 +94,11 @@ def signed_response(request: ProtocolRequest, client: Client, parameters: Mappin
 
     It lasts as long as a code.
     """
-    expires_at = request.now + request.realm.realm.token_lifespans.access_code
     claims = {
         **parameters,
         "iss": request.issuer,
         "aud": client.client_id,
-        "exp": int(expires_at.timestamp()),
+        "exp": int((request.now + request.realm.realm.token_lifespans.access_code).timestamp()),
     }
     return sign_authorization_response(request, client, claims)
 

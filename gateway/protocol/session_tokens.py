@@ -90,22 +90,21 @@ class SessionTokens:
         if granted.offline:
             require_offline_access(request, client.client, user)
         encrypter = await self.encrypter(client.client) if granted.openid else None
-        joined = await self._sessions.begin(
-            request.realm.realm,
-            user.user,
-            client.client,
-            address=request.remote_address,
-            scope=" ".join(granted.names),
-            offline=granted.offline,
-            now=request.now,
-            notes={**(notes or {}), **device_notes(request.user_agent)},
-        )
         return await self.issue_for(
             request,
             client,
             user,
             granted,
-            joined,
+            await self._sessions.begin(
+                request.realm.realm,
+                user.user,
+                client.client,
+                address=request.remote_address,
+                scope=" ".join(granted.names),
+                offline=granted.offline,
+                now=request.now,
+                notes={**(notes or {}), **device_notes(request.user_agent)},
+            ),
             grant=grant,
             always_refreshable=always_refreshable,
             encrypter=encrypter,
@@ -130,9 +129,8 @@ class SessionTokens:
         used up.
         """
         part = self.part_of(request, joined)
-        context = resolve_claims(client, user, granted, session=joined.session)
         issue = Issue(
-            context,
+            resolve_claims(client, user, granted, session=joined.session),
             grant,
             part,
             nonce=nonce,

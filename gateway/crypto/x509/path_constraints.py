@@ -141,7 +141,6 @@ def _is_mailbox_within(name: object, base: str) -> bool:
 
 
 def _split_address(address: object) -> tuple[str, str]:
-    """Return the case-sensitive mailbox, and the host."""
     if not isinstance(address, str) or address.count("@") != 1:
         raise _Ambiguous
     mailbox, _, host = address.partition("@")

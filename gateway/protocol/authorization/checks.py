@@ -298,8 +298,7 @@ def check_nonce(draft: AuthorizationDraft) -> None:
     Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11.
     """
     if ResponseType.ID_TOKEN in draft.response_type and draft.get("nonce") is None:
-        text = "Missing parameter: nonce"
-        raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        raise refused("invalid_request", "Missing parameter: nonce", EventError.INVALID_REQUEST)
 
 
 def check_scope(draft: AuthorizationDraft) -> None:
@@ -345,8 +344,7 @@ def check_prompt(draft: AuthorizationDraft) -> None:
         message, error = PageMessage.registrationNotAllowedMessage, EventError.INVALID_REQUEST
         raise PageError(message, event_error=error, error="registration_disabled")
     if Prompt.NONE in words and len(words) > 1:
-        text = "Invalid parameter: prompt"
-        raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        raise refused("invalid_request", "Invalid parameter: prompt", EventError.INVALID_REQUEST)
     draft.prompt = frozenset(each for each in (*PROMPTS, Prompt.CREATE) if each in words)
 
 

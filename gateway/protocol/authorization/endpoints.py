@@ -113,8 +113,7 @@ class AuthorizationEndpoint:
         realm, client = request.realm.realm, asked.client.client
         lifespans = realm.token_lifespans
         longest = lifespans.access_code_login + lifespans.access_code_user_action
-        pushed = self._services.pushed_requests
-        if not await pushed.use(realm.id, client.id, reference, longest):
+        if not await self._services.pushed_requests.use(realm.id, client.id, reference, longest):
             failure = EventFailure(EventError.INVALID_REQUEST, USED_UP)
             raise RedirectError("invalid_request_uri", USED_UP, asked.target, event=failure)
 
@@ -128,7 +127,6 @@ async def run_checks(draft: AuthorizationDraft, checks: Mapping[str, Check] = CH
 
 
 async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check]) -> None:
-    """Run the checks; raises PageError, RedirectError or StoreUnavailable."""
     try:
         await run_checks(draft, checks)
     except PageError as refusal:
@@ -139,7 +137,6 @@ async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check
 
 
 def _client_of(draft: AuthorizationDraft) -> Client | None:
-    """Return the client, if it was found."""
     return None if draft.entry is None else draft.entry.client
 
 

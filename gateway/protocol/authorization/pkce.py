@@ -103,8 +103,7 @@ def require_verifier(
 def _challenge_of_verifier(verifier: str, method: str | None) -> str:
     if method != S256:
         return verifier
-    digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 def _refused_verifier(text: str, event_error: str) -> OAuthError:

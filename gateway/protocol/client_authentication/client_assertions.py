@@ -211,8 +211,7 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
                 " Signature on JWT token failed validation"
             )
             raise refused_assertion(text, reason=str(error)) from error
-        marks = self._services.marks
-        assertion = await accept_assertion(client, request, signed, marks)
+        assertion = await accept_assertion(client, request, signed, self._services.marks)
         return ClientProof(request.certificate, assertion=assertion)
 
 

@@ -43,16 +43,15 @@ class AuthorizationCodeGrant:
         client = caller.entry.client
         encrypter = await self._tokens.encrypter(client)
         redeemed = await self._redemption.redeem(request, client)
-        entry = check_caller(
-            request,
-            caller,
-            EventKind.TOKEN_REQUEST,
-            scopes=redeemed.granted.names,
-            code_verifier=redeemed.code_verifier,
-        )
         return await self._tokens.issue_for(
             request,
-            entry,
+            check_caller(
+                request,
+                caller,
+                EventKind.TOKEN_REQUEST,
+                scopes=redeemed.granted.names,
+                code_verifier=redeemed.code_verifier,
+            ),
             redeemed.user,
             redeemed.granted,
             redeemed.joined,

@@ -97,15 +97,14 @@ class DeviceCodeGrant:
         participation = Participation(
             " ".join(granted.names), approval.acr, approval.authenticated_at
         )
-        joined = await self._redemption.join(
-            request, client, found, participation, offline=granted.offline
-        )
         return await self._tokens.issue_for(
             request,
             entry,
             found.user,
             granted,
-            joined,
+            await self._redemption.join(
+                request, client, found, participation, offline=granted.offline
+            ),
             grant=_SHORTCUT,
             encrypter=encrypter,
             nonce=asked.nonce,

@@ -66,8 +66,7 @@ def with_access_token_claims_as_jwt(
     if answer.get("token_type") not in ACCESS_TOKEN_TYPES:
         return answer
     token = request.realm.key_ring.verify(str(request.parameters.raw("token")), request.now)
-    claims = access_token_claims(token, answer)
-    return {**answer, "jwt": sign_access_token(request, caller, claims)}
+    return {**answer, "jwt": sign_access_token(request, caller, access_token_claims(token, answer))}
 
 
 def sign_introspection(
@@ -105,7 +104,6 @@ def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> 
 
 
 def _subtypes(accept: str) -> frozenset[str]:
-    """Return the subtypes of `application` that an Accept header names, without parameters."""
     types = (part.partition(";")[0].strip().lower() for part in accept.split(","))
     return frozenset(
         name.removeprefix("application/") for name in types if name.startswith("application/")
