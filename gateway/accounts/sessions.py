@@ -1,7 +1,4 @@
-"""The user's own sessions, listed by device and ended, and the certificates of past sign-ins.
-
-Keycloak: 17.3 account sessions
-"""
+"""The user's own sessions, listed by device and ended, and the certificates of past sign-ins."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -59,9 +56,8 @@ class AccountSessions:
     """The use cases. All raise Forbidden and StoreUnavailable.
 
     The end of one session leaves the offline session that applications began in it, as in Keycloak;
-    the end of all ends offline sessions too. Both end the link to a new address.
-
-    Keycloak: 17.3 account sessions.
+    the end of all ends offline sessions too. Both end the link to a new address. Keycloak: 17.3
+    account sessions.
     """
 
     def __init__(

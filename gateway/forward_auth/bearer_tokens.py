@@ -1,7 +1,4 @@
-"""Access tokens at protected sites, with the certificate or DPoP proof of bound ones.
-
-Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8
-"""
+"""Access tokens at protected sites, with the certificate or DPoP proof of bound ones."""
 
 import base64
 import json

@@ -1,8 +1,4 @@
-"""Browsers at protected sites: they sign in at the realm, return, and sign out.
-
-Spec: RFC 6749 §4.1, RFC 7636 §4.1, RFC 9207 §2.4, OpenID Connect Core §3.1.2, OpenID Connect
-Back-Channel Logout §2.5; attacks: C3, D14
-"""
+"""Browsers at protected sites: they sign in at the realm, return, and sign out."""
 
 import hashlib
 import hmac

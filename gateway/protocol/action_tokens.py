@@ -1,7 +1,4 @@
-"""The links of mails: opened by GET, used once by POST.
-
-Keycloak: LoginActionsService, 16.2 mailed links
-"""
+"""The links of mails: opened by GET, used once by POST."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

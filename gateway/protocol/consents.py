@@ -2,8 +2,7 @@
 
 Only a client that requires consent asks: for the granted scopes that are displayed, or for itself
 where none is. A consent is stored and holds for later sign-ins, unless the request asks for it anew
-(`prompt=consent`).
-Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
+(`prompt=consent`). Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
 """
 
 from dataclasses import dataclass

@@ -198,10 +198,7 @@ class DeviceResult(StrEnum):
 
 
 class DeviceApprovals:
-    """Stores the answers of users.
-
-    Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8 device grant
-    """
+    """Stores the answers of users. Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8 device grant."""
 
     def __init__(self, joining: SessionJoining, devices: DeviceAuthorizationStore) -> None:
         self._joining = joining

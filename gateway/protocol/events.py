@@ -1,7 +1,4 @@
-"""User events of requests: composed here alone, with the events of lock-outs.
-
-Keycloak: 10.1 to 10.3 event types to errors, 4.2 what counts
-"""
+"""User events of requests: composed here alone, with the events of lock-outs."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,4 @@
-"""The identity cookie of a browser, and the login status that pages of clients ask for.
-
-Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
-"""
+"""The identity cookie of a browser, and the login status that pages of clients ask for."""
 
 import hashlib
 import secrets

@@ -4,8 +4,7 @@ An access token is described to a caller that its audience names. The client it 
 also present what it is bound to; a resource server in the audience gets `cnf` and compares it with
 the certificate, or with the key of the DPoP proof, of its own caller. An ID token is described in
 the same way, with the `token_type` ID. A refresh token is described only to its own client, with
-the hint that it is one.
-Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 introspection (26.7)
+the hint that it is one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 introspection (26.7)
 """
 
 from collections.abc import Mapping

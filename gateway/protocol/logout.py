@@ -391,9 +391,8 @@ def logout_token(
 ) -> str:
     """Return a new token, signed as the client's ID tokens are, and not encrypted yet.
 
-    Raises LookupError where the realm has no key for it.
-
-    Spec: OpenID Connect Back-Channel Logout §2.4, §2.6; Keycloak: 12.6 logout
+    Raises LookupError where the realm has no key for it. Spec: OpenID Connect Back-Channel Logout
+    §2.4, §2.6; Keycloak: 12.6 logout
     """
     events: dict[str, Any] = {_LOGOUT_EVENT: {}}
     if client.logout.revoke_offline_tokens:

@@ -72,9 +72,8 @@ def with_common_parameters(issuer: str, response: AuthorizationResponse) -> dict
     """Return all parameters in Keycloak's order.
 
     state, session_state, iss, code and tokens; of an error: error, error_description, state, iss.
-    `iss` is left out for a client with `exclude.issuer.from.auth.response`.
-
-    Spec: RFC 9207 §2 (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10 authorization
+    `iss` is left out for a client with `exclude.issuer.from.auth.response`. Spec: RFC 9207 §2
+    (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10 authorization
     """
     target, given = response.target, dict(response.parameters)
     if target.client.authorization.exclude_session_state:

@@ -1,7 +1,4 @@
-"""Client scopes of a token: granted by name, and the user's roles and claims that they allow.
-
-Spec: RFC 6749 §3.3; Keycloak: client scopes, 2.1 headers and keys, scope mappings
-"""
+"""Client scopes of a token: granted by name, and the user's roles and claims that they allow."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

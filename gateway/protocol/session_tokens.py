@@ -1,7 +1,4 @@
-"""The services that grants share, and the first tokens of a client in a session.
-
-Keycloak: 1.3 token response, 3 (sessions)
-"""
+"""The services that grants share, and the first tokens of a client in a session."""
 
 import uuid
 from collections.abc import Mapping
@@ -55,10 +52,7 @@ class GrantServices:
 
 
 class SessionTokens:
-    """Begins sessions and issues their first tokens.
-
-    Keycloak: 1.3 token response, 3 (sessions).
-    """
+    """Begins sessions and issues their first tokens. Keycloak: 1.3 token response, 3 (sessions)."""
 
     def __init__(
         self, sessions: Sessions, database: Database, encryption: ClientEncrypters

@@ -52,10 +52,7 @@ def check_repeated_parameters(draft: AuthorizationDraft) -> None:
 
 
 async def check_client(draft: AuthorizationDraft) -> None:
-    """Find the client; raises PageError or StoreUnavailable.
-
-    Keycloak: 12.10 authorization.
-    """
+    """Find the client; raises PageError or StoreUnavailable. Keycloak: 12.10 authorization."""
     if draft.entry is not None:
         return
     client_id = draft.get("client_id")
@@ -118,9 +115,7 @@ def check_sizes(draft: AuthorizationDraft) -> None:
 
     Keycloak leaves out what is too long. Here the client gets an error: a response without its
     `state`, or a token without its `nonce`, would be refused there for no reason that anybody could
-    see.
-
-    attacks C24.
+    see. attacks C24.
     """
     for name, longest in LONGEST_PARAMETERS.items():
         text = draft.get(name)
@@ -302,10 +297,7 @@ def check_nonce(draft: AuthorizationDraft) -> None:
 
 
 def check_scope(draft: AuthorizationDraft) -> None:
-    """Keep the scopes; raises OAuthError.
-
-    Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization.
-    """
+    """Keep the scopes; raises OAuthError. Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization."""
     draft.scopes = grant_scopes(draft.request.realm, draft.client.client, draft.get("scope"))
 
 

@@ -1,7 +1,4 @@
-"""The authorization endpoint, and the endpoint of pushed authorization requests.
-
-Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10 authorization, 12.8 PAR
-"""
+"""The authorization endpoint, and the endpoint of pushed authorization requests."""
 
 import secrets
 from collections.abc import Mapping
@@ -64,10 +61,7 @@ class AuthorizationEndpoint:
         self._services = services
 
     async def check(self, request: ProtocolRequest) -> AuthorizationRequest:
-        """Return the verified request.
-
-        Raises PageError, RedirectError or StoreUnavailable.
-        """
+        """Return the verified request. Raises PageError, RedirectError or StoreUnavailable."""
         request.event.begin(EventType.LOGIN)
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
         await _run_for_browser(draft, CHECKS)

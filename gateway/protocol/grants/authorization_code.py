@@ -1,7 +1,4 @@
-"""The authorization code grant: tokens for a sign-in in a browser.
-
-Spec: RFC 6749 §4.1.3; Keycloak: 1.4 code grant
-"""
+"""The authorization code grant: tokens for a sign-in in a browser."""
 
 from typing import Final
 

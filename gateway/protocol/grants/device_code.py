@@ -1,7 +1,4 @@
-"""The device grant: a device polls with its code until its user has answered.
-
-Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8 device grant
-"""
+"""The device grant: a device polls with its code until its user has answered."""
 
 from collections.abc import Mapping
 from typing import Final

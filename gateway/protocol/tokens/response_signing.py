@@ -1,9 +1,8 @@
 """Responses as JWTs: userinfo, and introspection responses.
 
 Such a JWT never passes for a token: claims about the JWT itself (type, issuer, audience, expiry)
-are taken from typed values, never from mappers.
-Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC 8725 §3.11; Keycloak 26.7: userinfo, and the
-member `jwt` of introspection
+are taken from typed values, never from mappers. Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC
+8725 §3.11; Keycloak 26.7: userinfo, and the member `jwt` of introspection
 """
 
 from collections.abc import Mapping
@@ -56,10 +55,9 @@ def with_access_token_claims_as_jwt(
 ) -> Mapping[str, Any]:
     """Return the answer with the token's claims as a JWT in `jwt`, where the caller may have it.
 
-    That is: for `Accept: application/jwt`, a client with the attribute, and an active access
-    token. The JWT is the access token with every claim that introspection shows; a refresh token
-    has none, as it would escape the order in which refresh tokens replace each other.
-    Raises OAuthError.
+    That is: for `Accept: application/jwt`, a client with the attribute, and an active access token.
+    The JWT is the access token with every claim that introspection shows; a refresh token has none,
+    as it would escape the order in which refresh tokens replace each other. Raises OAuthError.
     """
     if not caller.signing.introspection_jwt or accept.strip().lower() != "application/jwt":
         return answer
