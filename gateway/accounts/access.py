@@ -110,8 +110,7 @@ class AccountAccess:
             raise NotAuthenticated("no bearer token")
         try:
             active = await self._access_tokens.active(request, credential.token)
-            client = active.client.client
-            await self._constraint.require(request, client, active.claims, credential)
+            await self._constraint.require(request, active.client.client, active.claims, credential)
         except ProofRefused:
             raise
         except (InvalidToken, OAuthError) as error:
@@ -143,8 +142,7 @@ class AccountAccess:
         return self._known(AccountCaller(request, user, _account_roles(user.roles), session))
 
     async def _require_offered(self, request: ProtocolRequest) -> None:
-        client = await self._directory.client(request.realm.realm.id, ACCOUNT)
-        if not is_usable_client(client):
+        if not is_usable_client(await self._directory.client(request.realm.realm.id, ACCOUNT)):
             raise NotFound("account management not enabled")
 
     @staticmethod
@@ -156,7 +154,6 @@ class AccountAccess:
 
 
 def _held(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles:
-    """Return the roles that the user has now and that the token may carry."""
     names = str(active.claims.get("scope", "")).split()
     granted = still_granted(realm, active.client.client, names)
     return carried_roles(active.client, active.user, granted.permitted_to(active.user.roles))

@@ -32,7 +32,6 @@ class AccountConsents:
     All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable.
 
     A consent names client scopes by their ids: those of the client, no others of the realm.
-
     Keycloak: 17.5 applications.
     """
 
@@ -131,10 +130,7 @@ class OwnApplication:
 
 
 class AccountApplications:
-    """The use case; it raises Forbidden and StoreUnavailable.
-
-    Keycloak: 17.5 applications.
-    """
+    """The use case; it raises Forbidden and StoreUnavailable. Keycloak: 17.5 applications."""
 
     def __init__(self, database: Database, directory: Directory, sessions: AccountSessions) -> None:
         self._database = database

@@ -174,8 +174,7 @@ class AccountCredentials:
         """
         caller.require(AccountRole.MANAGE_ACCOUNT)
         async with self._update(caller) as update:
-            held = await held_credentials(update)
-            found = _removable(caller, held, credential_id)
+            found = _removable(caller, await held_credentials(update), credential_id)
             await update.stores.users.remove_credential(caller.realm.id, found)
         _note_removal(caller, found)
 
@@ -209,8 +208,7 @@ def _level(caller: AccountCaller) -> int:
     """
     if caller.acr is None or caller.client is None or caller.session is None:
         return _UNKNOWN_LEVEL
-    names = levels_of(caller.realm, caller.client.client)
-    level = level_of(caller.acr, names)
+    level = level_of(caller.acr, levels_of(caller.realm, caller.client.client))
     if level is None:
         return _UNKNOWN_LEVEL
     return min(level, level_of_session(caller.entry.sign_in.browser, caller.session.notes))
@@ -231,7 +229,6 @@ def _note_removal(caller: AccountCaller, credential: Credential) -> None:
 
 
 def _checked_types(caller: AccountCaller) -> Iterator[str]:
-    """Yield the types of credentials that the flows of the realm check."""
     passkeys = caller.realm.web_authn_passwordless.passkeys_enabled
     for step in caller.entry.sign_in.every_step():
         kind = KIND_OF.get(step.authenticator)

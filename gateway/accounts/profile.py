@@ -1,7 +1,4 @@
-"""The user's own profile, and the groups that the user is a member of.
-
-Keycloak: 17.2 profile, 17.6 groups
-"""
+"""The user's own profile, and the groups that the user is a member of."""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
@@ -44,10 +41,7 @@ class ShownProfile:
 
 
 class AccountProfile:
-    """The use cases. All raise Forbidden and StoreUnavailable.
-
-    Keycloak: 17.2 profile.
-    """
+    """The use cases. All raise Forbidden and StoreUnavailable. Keycloak: 17.2 profile."""
 
     def __init__(self, database: Database, updates: ProfileUpdates) -> None:
         self._database = database
@@ -103,7 +97,6 @@ class AccountProfile:
 
 
 async def _note_change(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> ProfileChange:
-    """Note the change in the event of the request."""
     try:
         change = await changing
     except (InvalidUserCredentials, AccountDisabled) as refusal:
@@ -120,10 +113,7 @@ def rules_for(caller: AccountCaller) -> UserProfile:
 
 
 class AccountGroups:
-    """The use cases; they raise Forbidden and StoreUnavailable.
-
-    Keycloak: 17.6 groups.
-    """
+    """The use cases; they raise Forbidden and StoreUnavailable. Keycloak: 17.6 groups."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

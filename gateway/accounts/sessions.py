@@ -1,7 +1,4 @@
-"""The user's own sessions, listed by device and ended, and the certificates of past sign-ins.
-
-Keycloak: 17.3 account sessions
-"""
+"""The user's own sessions, listed by device and ended, and the certificates of past sign-ins."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -59,9 +56,8 @@ class AccountSessions:
     """The use cases. All raise Forbidden and StoreUnavailable.
 
     The end of one session leaves the offline session that applications began in it, as in Keycloak;
-    the end of all ends offline sessions too. Both end the link to a new address.
-
-    Keycloak: 17.3 account sessions.
+    the end of all ends offline sessions too. Both end the link to a new address. Keycloak: 17.3
+    account sessions.
     """
 
     def __init__(
@@ -113,8 +109,7 @@ class AccountSessions:
         """Tell whether there is a session, online or offline, beside the current one."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         realm_id, user_id = caller.realm.id, caller.user_id
-        others = await self._sessions.list_others(realm_id, user_id, keep=caller.session)
-        return bool(others)
+        return bool(await self._sessions.list_others(realm_id, user_id, keep=caller.session))
 
     async def live(self, caller: AccountCaller) -> tuple[UserSession, ...]:
         """Return the online sessions that last."""
@@ -124,7 +119,6 @@ class AccountSessions:
 
 
 def _note_ended(caller: AccountCaller, ended: Sequence[str]) -> None:
-    """Note an event of each session that has ended."""
     event = caller.request.event
     for session_id in ended:
         if event.kind is None:
@@ -226,7 +220,6 @@ def _certificate_names(event: UserEvent) -> tuple[str, str, str]:
 
 
 def _certificate_seen(names: tuple[str, ...], events: Sequence[UserEvent]) -> SignInCertificate:
-    """Return the certificate of these events, the latest first."""
     serial, subject, issuer = names
     return SignInCertificate(
         serial,

@@ -110,7 +110,6 @@ class RegisteredAuthoritySelection:
 
 
 def _entries_for(registered: Iterable[Authority], owner: str | None) -> Iterable[Authority]:
-    """Return the entries of the owner, and the intermediates of the realm."""
     for entry in registered:
         if entry.client == owner or (
             entry.client is None and entry.kind is AuthorityKind.INTERMEDIATE
@@ -332,8 +331,7 @@ class AnchoredTrust:
         """Return the search that `evaluate` judges by; raises StoreUnavailable."""
         selected = await self._selection.select(realm, client)
         found = self._result(evidence, selected.authorities, realm, now)
-        path = found.path_of(evidence.leaf)
-        return PathResult(path, found.refusal, found.since, found.until)
+        return PathResult(found.path_of(evidence.leaf), found.refusal, found.since, found.until)
 
     def _result(
         self, evidence: CertificateEvidence, authorities: Authorities, realm: Realm, now: datetime
@@ -378,7 +376,6 @@ def _weigh_path(key: _PathKey, result: _Remembered) -> int:
 
 
 def _time_refusal(path: CertificationPath, now: datetime) -> str:
-    """Return why a path is invalid at `now`."""
     late = next((item for item in path.certificates if item.not_after < now), None)
     if late is not None:
         return _dated(late, path, f"expired at {late.not_after}")

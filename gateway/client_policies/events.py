@@ -4,7 +4,6 @@ Changes of clients and requests of clients are events. A policy never reads a cr
 parameters of a request, because a sender can write anything there: a verified value is created by
 the function that verified it. Only one module may define the class that creates a kind of value,
 and it creates the value after its checks; an instance of the kind itself cannot be created.
-Keycloak: client policies (26.7)
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -176,7 +176,6 @@ def _refusals() -> Iterator[None]:
 
 
 def _own_key(private_key: Secret) -> rsa.RSAPrivateKey:
-    """Parse a key that `generate` has just made."""
     pem = (
         f"-----BEGIN RSA PRIVATE KEY-----\n{private_key.reveal()}\n-----END RSA PRIVATE KEY-----\n"
     )
@@ -191,7 +190,6 @@ def _base64(raw: bytes) -> str:
 
 
 def _certificate(content: bytes) -> x509.Certificate:
-    """Read one certificate, PEM or base64 of DER alone."""
     return _usable(unwrap(content, *CERTIFICATE_LABELS))
 
 
@@ -206,7 +204,6 @@ def _of_certificate(certificate: x509.Certificate) -> str:
 
 
 def _of_public_key(content: bytes) -> str:
-    """Return PEM as Keycloak keeps it."""
     key = load_public_key(unwrap(content, *_PUBLIC_KEY_LABELS))
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
@@ -247,8 +244,7 @@ class CertificatesOfKeySets:
         wanted = {leaf.digest, leaf.key_digest}
         if not registered.uses_key_set_url:
             return not wanted.isdisjoint(_digests(registered))
-        known = await self._key_sets.fetch(client)
-        if not wanted.isdisjoint(_set_digests(known)):
+        if not wanted.isdisjoint(_set_digests(await self._key_sets.fetch(client))):
             return True
         # The client may have a new certificate since.
         return not wanted.isdisjoint(_set_digests(await self._key_sets.fetch(client, OFTEN)))

@@ -117,16 +117,14 @@ def _secret_holds(client: Client, jws: jose.CompactJws, algorithm: str) -> bool:
 def _keys(
     registered: VerificationKeys, jws: jose.CompactJws, algorithm: str
 ) -> Iterator[PublicKey]:
-    """Yield the keys given by value that may have signed."""
     if registered.uses_key_set:
         yield from _set_keys(registered.key_set, jws, algorithm)
         return
     try:
         if registered.certificate:
-            certificate = load_certificate(
+            key = load_certificate(
                 unwrap(registered.certificate.encode("ascii"), *CERTIFICATE_LABELS)
-            )
-            key = certificate.public_key()
+            ).public_key()
             if isinstance(key, PublicKey):
                 yield key
         elif registered.public_key:
@@ -221,10 +219,8 @@ class ProofSignatureVerifier:
 
 
 def _proof_key(header: dict[str, Any]) -> _ProofKey:
-    """Return algorithm and key of a header; raises InvalidProof."""
     if header.get("typ") != _TYPE:
-        text = f"Invalid or missing type in DPoP header: {_quoted(header.get('typ'))}"
-        raise InvalidProof(text)
+        raise InvalidProof(f"Invalid or missing type in DPoP header: {_quoted(header.get('typ'))}")
     algorithm = header.get("alg")
     if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS:
         raise InvalidProof(f"Unsupported DPoP algorithm: {_quoted(algorithm)}")

@@ -121,8 +121,7 @@ def encrypt(
         **({"cty": content_type} if content_type else {}),
         **({"kid": kid} if kid else {}),
     }
-    registry = JWERegistry(algorithms=_ALGORITHMS)
-    return encrypt_compact(header, content, recipient, registry=registry)
+    return encrypt_compact(header, content, recipient, registry=JWERegistry(algorithms=_ALGORITHMS))
 
 
 CANNOT_DECRYPT: Final = "it cannot be decrypted"

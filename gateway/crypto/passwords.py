@@ -58,12 +58,11 @@ class StoredPassword:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def credential_data(self) -> str:
-        parameters = {name: [value] for name, value in self.parameters.items()}
         return _json(
             {
                 "hashIterations": self.iterations,
                 "algorithm": self.algorithm,
-                "additionalParameters": parameters,
+                "additionalParameters": {name: [value] for name, value in self.parameters.items()},
             }
         )
 
@@ -146,8 +145,7 @@ class Pbkdf2:
     """The hash of the name that the scheme gives: each name is a class of `hashes`."""
 
     def __post_init__(self) -> None:
-        digest = getattr(hashes, str(self.scheme.digest).upper())()
-        object.__setattr__(self, "_digest", digest)
+        object.__setattr__(self, "_digest", getattr(hashes, str(self.scheme.digest).upper())())
 
     def make(self, password: str, iterations: int) -> StoredPassword:
         salt = secrets.token_bytes(_SALT_BYTES)
@@ -162,8 +160,7 @@ class Pbkdf2:
         """
         expected = stored.value[: self._digest.digest_size]
         kdf = PBKDF2HMAC(self._digest, len(expected), stored.salt, stored.iterations)
-        value = kdf.derive(password.encode())
-        return hmac.compare_digest(value, expected)
+        return hmac.compare_digest(kdf.derive(password.encode()), expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +316,6 @@ def check_password(
 
 
 def _compute_hash(password: Secret, kind: HashKind, rounds: int) -> int:
-    """Do what comparing with a stored hash does; return its iterations."""
     name, parameters = kind
     value = bytes(HASH_SCHEME_OF[name].key_bytes)
     made = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
@@ -331,7 +327,6 @@ def _compute_hash(password: Secret, kind: HashKind, rounds: int) -> int:
 def _work_of_failure(
     algorithm: str | None, iterations: int | None, costs: Sequence[HashCost]
 ) -> dict[HashKind, int]:
-    """Return the iterations of each kind of hash."""
     scheme = _scheme(algorithm)
     rounds = min(iterations or scheme.iterations, scheme.most_iterations)
     work = {cost.kind: cost.iterations for cost in costs}
@@ -392,8 +387,7 @@ def _step_back() -> None:
     """Lower the priority of this thread: token requests run first."""
     if sys.platform == "linux":  # elsewhere niceness is the whole process's
         thread = threading.get_native_id()
-        niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
-        os.setpriority(os.PRIO_PROCESS, thread, niceness)
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS)
 
 
 def _scheme(algorithm: str | None) -> HashScheme:

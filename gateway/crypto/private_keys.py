@@ -180,7 +180,6 @@ def _require_consistent(key: rsa.RSAPrivateNumbers) -> None:
 
 
 def _is_probable_prime(candidate: int) -> bool:
-    """Tell whether an odd number passes Miller and Rabin's test for random bases."""
     power = ((candidate - 1) & (1 - candidate)).bit_length() - 1
     odd = (candidate - 1) >> power
     for _ in range(_PRIMALITY_ROUNDS):

@@ -203,8 +203,7 @@ def self_signed(
     key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, name: str, begins: datetime, ends: datetime
 ) -> x509.Certificate:
     """Return a certificate of the key for `CN=name`, signed by the key itself."""
-    common_name = x509.NameAttribute(NameOID.COMMON_NAME, name[:_LONGEST_COMMON_NAME])
-    subject = x509.Name([common_name])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:_LONGEST_COMMON_NAME])])
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -391,8 +391,7 @@ class PyJwtKeyFactory:
             kid, material = generate_secret_key(algorithm, size)
             return _record(realm_id, algorithm, now, kid=kid, material=material)
         make = self._rsa_key if size is None else partial(generate_rsa_key, size)
-        key = generate_private_key(algorithm, make)
-        made = _asymmetric(realm_id, algorithm, now, key)
+        made = _asymmetric(realm_id, algorithm, now, generate_private_key(algorithm, make))
         return self.certified(made, realm_name, now) if certified else made
 
     def imported(
@@ -415,8 +414,7 @@ class PyJwtKeyFactory:
         return replace(key, certificate=_self_signed(load_private_key(key), realm_name, now))
 
     def apart(self, key: RealmKey) -> RealmKey:
-        public = load_private_key(key).public_key()
-        return replace(key, kid=key_id(public, key.algorithm.value))
+        return replace(key, kid=key_id(load_private_key(key).public_key(), key.algorithm.value))
 
     def public_data(self, key: RealmKey) -> PublicKeyData:
         if is_symmetric(key.algorithm):
@@ -464,7 +462,6 @@ def _self_signed(key: PrivateKey, realm_name: str, now: datetime) -> str | None:
 
 
 def _read_rsa_key(given: Secret) -> rsa.RSAPrivateKey:
-    """Return the key; raises UnusableSetting."""
     try:
         return parse_rsa_private_key(unwrap(given.reveal().encode("ascii"), *_KEY_LABELS))
     except LimitExceeded as error:
@@ -475,7 +472,6 @@ def _read_rsa_key(given: Secret) -> rsa.RSAPrivateKey:
 
 
 def _read_certificate(text: str, key: rsa.RSAPrivateKey) -> x509.Certificate:
-    """Return the certificate of the key; raises UnusableSetting."""
     try:
         certificate = load_certificate(unwrap(text.encode("ascii"), *CERTIFICATE_LABELS))
         certified = certificate.public_key()

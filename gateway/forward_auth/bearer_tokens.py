@@ -1,7 +1,4 @@
-"""Access tokens at protected sites, with the certificate or DPoP proof of bound ones.
-
-Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8
-"""
+"""Access tokens at protected sites, with the certificate or DPoP proof of bound ones."""
 
 import base64
 import json
@@ -95,7 +92,6 @@ class BearerTokens:
         constraint: SenderConstraint,
         issuer: Callable[[str], str],
     ) -> None:
-        """Take `issuer`, which returns the issuer of the realm of a name."""
         self._accounts = accounts
         self._tokens = tokens
         self._constraint = constraint
@@ -112,8 +108,7 @@ class BearerTokens:
         except InvalidToken as error:
             raise _invalid(str(error)) from error
         try:
-            client = active.client.client
-            await self._constraint.require(request, client, active.claims, credential)
+            await self._constraint.require(request, active.client.client, active.claims, credential)
         except ProofRefused as error:
             raise _unproved(error) from error
         except OAuthError as error:
@@ -212,8 +207,7 @@ def _claimed_issuer(token: str) -> str:
     """Return the issuer that a token names; nothing of it is verified yet."""
     try:
         segment = token.split(".")[1]
-        claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
-        return str(claims["iss"])
+        return str(json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))["iss"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise _invalid("it is no JWT with an issuer") from error
 

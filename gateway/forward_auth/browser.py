@@ -1,8 +1,4 @@
-"""Browsers at protected sites: they sign in at the realm, return, and sign out.
-
-Spec: RFC 6749 §4.1, RFC 7636 §4.1, RFC 9207 §2.4, OpenID Connect Core §3.1.2, OpenID Connect
-Back-Channel Logout §2.5; attacks: C3, D14
-"""
+"""Browsers at protected sites: they sign in at the realm, return, and sign out."""
 
 import hashlib
 import hmac
@@ -73,7 +69,6 @@ def return_url(site: Site, host: str, wanted: str) -> str:
 
 
 def _split(site: Site, url: str) -> tuple[str, str]:
-    """Return host and request target of an absolute URL of the site."""
     if not url.startswith(_SCHEME):
         raise UnsafeReturnUrl("the URL does not begin with https://")
     authority, slash, rest = url.removeprefix(_SCHEME).partition("/")
@@ -352,13 +347,11 @@ class SiteSignIn:
 
 
 def _is_named(visit: SiteVisit, pending: PendingSignIn) -> bool:
-    """Tell whether the response answers this sign-in."""
     state = visit.request.parameters.get("state") or ""
     return hmac.compare_digest(state.encode(), pending.state.encode())
 
 
 def _code(visit: SiteVisit, pending: PendingSignIn) -> str:
-    """Return the code of the response; raises SignInFailed."""
     sent = visit.request.parameters
     if sent.repeated:
         raise SignInFailed("the response has a parameter twice", pending.return_url)
@@ -381,8 +374,7 @@ def _scopes(visit: SiteVisit, client: Client) -> tuple[str, ...]:
 
 
 def _challenge(verifier: str) -> str:
-    digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 _TIME_TO_ANSWER: Final = timedelta(minutes=30)

@@ -126,7 +126,6 @@ class CertificateHolders:
             raise _OwnersRefused("the client of the certificate is disabled")
 
     async def _owners(self, realm: RealmEntry, evidence: Evidence) -> list[ClientEntry]:
-        """Return the clients of the realm, disabled ones too, that have the certificate."""
         presented = evidence.certificate
         if presented is None:
             return []

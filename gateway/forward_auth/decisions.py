@@ -117,7 +117,6 @@ def _is_bound(identity: AssertedIdentity) -> bool:
 def _missing(
     requirements: Requirements, identity: AssertedIdentity
 ) -> tuple[Reason, tuple[str, ...]] | None:
-    """Return the first kind of requirement that the identity does not meet, with its names."""
     for reason, names, has in _kinds(requirements):
         if names and not has(names, identity):
             return reason, names
@@ -154,7 +153,6 @@ def _has_client_role(names: tuple[str, ...], identity: AssertedIdentity) -> bool
 
 
 def _has_group(paths: tuple[str, ...], identity: AssertedIdentity) -> bool:
-    """Tell whether the caller is in one of the groups or below it."""
     return any(is_at_or_below(group, path) for path in paths for group in identity.groups)
 
 

@@ -84,7 +84,6 @@ def _text(value: str | None) -> str:
 
 
 def _list(members: Iterable[str]) -> str:
-    """Return the members that fit, separated by commas."""
     listed, length = [], 0
     for member in members:
         encoded = _encoded(member, _SAFE_IN_LIST)

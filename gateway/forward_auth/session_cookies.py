@@ -70,14 +70,12 @@ class SessionCookies:
         if client is None:
             raise _invalid(Cause.CLIENT_UNUSABLE)
         session = await self._refreshed(realm, client, session)
-        part = session.clients[client.client.id]
-        rights = current_rights(realm, client, user, part.scope.split())
         return user_identity(
             AcceptedCredential.SESSION,
             realm,
             client,
             user,
-            rights,
+            current_rights(realm, client, user, session.clients[client.client.id].scope.split()),
             session_id=session.id,
             certificate=await self._accounts.certificate(evidence, realm.realm),
         )

@@ -1,7 +1,4 @@
-"""The account console as the purpose of a sign-in: its pages, its client, and the way back.
-
-Keycloak: 8.6 a new realm, 17.7 account console
-"""
+"""The account console as the purpose of a sign-in: its pages, its client, and the way back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,7 +50,6 @@ class AccountVisit:
     """The page that the user wants to see, and the action to perform before, if any.
 
     `action` is a required action as in `kc_action`, `action_parameter` what follows its name.
-
     Keycloak: 17.7 account console.
     """
 

@@ -58,8 +58,7 @@ async def mark_verified(updates: AccountUpdates, visit: LinkVisit, message: Page
         async with updates.begin(realm.id, visit.user.id) as update:
             if update.user.email != visit.token.email:
                 raise _another_address(visit, message)
-            verified = replace(update.user, email_verified=True)
-            await update.replace(verified, performed=VERIFY_EMAIL)
+            await update.replace(replace(update.user, email_verified=True), performed=VERIFY_EMAIL)
     except SignInRefused as refusal:
         raise disabled_meanwhile(refusal) from refusal
 
@@ -142,10 +141,6 @@ class ExecuteActionsLink:
         )
 
     async def _marks(self, visit: LinkVisit) -> tuple[str, str]:
-        """Return the marks of the password and of all credentials.
-
-        Raises PageError where a credential was changed.
-        """
         async with self._database.read() as stores:
             credentials = await current_credential_marks(stores, visit.user)
             password = await current_password_mark(stores, visit.user)

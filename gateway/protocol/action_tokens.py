@@ -1,7 +1,4 @@
-"""The links of mails: opened by GET, used once by POST.
-
-Keycloak: LoginActionsService, 16.2 mailed links
-"""
+"""The links of mails: opened by GET, used once by POST."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -163,7 +160,6 @@ class ActionTokenEndpoint:
     async def _opened(
         self, request: ProtocolRequest, key: str | None, browser: Browser
     ) -> tuple[LinkVisit, ActionTokenHandler]:
-        """Return the link with its handler once every check has passed."""
         event = request.event
         event.begin(EventType.EXECUTE_ACTION_TOKEN)
         token = _parsed_link(request, key)
@@ -187,7 +183,6 @@ class ActionTokenEndpoint:
     async def _current(
         self, request: ProtocolRequest, token: ActionToken
     ) -> tuple[User, ClientEntry]:
-        """Return the user and the client of the link, as they are now."""
         client = await self._directory.client(request.realm.realm.id, token.client_id)
         issued = IssuedCredential(
             issued_at=token.issued_at.timestamp(),
@@ -208,11 +203,9 @@ class ActionTokenEndpoint:
     async def _sign_in(
         self, request: ProtocolRequest, token: ActionToken, browser: Browser
     ) -> AuthenticationSession | None:
-        """Return the sign-in of this browser that the link was asked for in."""
         if token.sign_in is None or browser.session_id is None:
             return None
-        realm_id = request.realm.realm.id
-        found = await self._sign_ins.find(realm_id, browser.session_id, token.sign_in)
+        found = await self._sign_ins.find(request.realm.realm.id, browser.session_id, token.sign_in)
         return None if found is None or found.user_id != token.user_id else found
 
 
@@ -236,7 +229,6 @@ def _no_longer_valid(refusal: NoLongerValid, client: ClientEntry | None) -> Page
 
 
 def _parsed_link(request: ProtocolRequest, key: str | None) -> ActionToken:
-    """Return the token of the link; raises PageError for one that no gateway made."""
     if key is None:
         message = PageMessage.invalidRequestMessage
         raise refused_link(message, EventError.NOT_ALLOWED, reason="a link without its key")

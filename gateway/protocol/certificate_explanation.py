@@ -220,7 +220,6 @@ class CertificateExplainer:
         issuer: Callable[[str], str],
         clock: Clock,
     ) -> None:
-        """Take `issuer`, which returns the issuer of a realm's name."""
         self._directory = directory
         self._trust = trust
         self._sources = sources
@@ -268,8 +267,7 @@ class CertificateExplainer:
         certificate = await self._trust.evaluate(evidence, realm, now, client=owner)
         found = replace(found, path=result.path)
         if result.path is not None and result.path.holds_at(now):
-            findings = await self._revocation(result.path, realm, now)
-            found = replace(found, revocation=findings)
+            found = replace(found, revocation=await self._revocation(result.path, realm, now))
         request = ProtocolRequest(
             realm=entry,
             issuer=self._issuer(realm.name),
@@ -347,9 +345,7 @@ def _with_token(
         if not client.service_accounts_enabled:
             return replace(found, note=_NO_ACCOUNT)
     try:
-        kind = ClientCredentials.policy_event
-        entry = check_caller(request, caller, kind, scopes=("",))
-        token = preview_access_token(request, replace(caller, entry=entry))
-        return replace(found, token=token)
+        entry = check_caller(request, caller, ClientCredentials.policy_event, scopes=("",))
+        return replace(found, token=preview_access_token(request, replace(caller, entry=entry)))
     except OAuthError as error:
         return replace(found, failed=Step.TOKEN, reason=error.reason)

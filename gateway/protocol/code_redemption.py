@@ -114,9 +114,8 @@ class SignInRedemption:
         """
         if offline:
             require_offline_access(request, client, found.user)
-            realm = request.realm.realm
             return await self._sessions.join_offline(
-                realm, found.session, client, participation, request.now
+                request.realm.realm, found.session, client, participation, request.now
             )
         part = replace(
             found.part,
@@ -232,8 +231,7 @@ class CodeRedemption:
 
     async def _revoke(self, request: ProtocolRequest, name: CodeName) -> None:
         """End the client's part in the session of the code, online and offline."""
-        realm_id = request.realm.realm.id
-        await self._sessions.detach_client(realm_id, name.session_id, name.client)
+        await self._sessions.detach_client(request.realm.realm.id, name.session_id, name.client)
 
     async def _join(
         self,
@@ -244,7 +242,6 @@ class CodeRedemption:
         *,
         offline: bool,
     ) -> Joined:
-        """Return the session with the client's part as the code decided it."""
         code, realm = redeemed.code, request.realm.realm
         participation = Participation(
             " ".join(granted.names), code.acr, code.authenticated_at, code.claims

@@ -2,8 +2,7 @@
 
 Only a client that requires consent asks: for the granted scopes that are displayed, or for itself
 where none is. A consent is stored and holds for later sign-ins, unless the request asks for it anew
-(`prompt=consent`).
-Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
+(`prompt=consent`). Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
 """
 
 from dataclasses import dataclass
@@ -96,7 +95,6 @@ def requested_items(
     """
     permitted = scopes.permitted_to(user.roles).chosen.scopes
     found = (bound.scope for bound in permitted)
-    items = tuple(
+    return tuple(
         ConsentItem(scope.name, scope.consent_text) for scope in found if scope.on_consent_screen
-    )
-    return items or (ConsentItem("", client.display.name or client.client_id),)
+    ) or (ConsentItem("", client.display.name or client.client_id),)

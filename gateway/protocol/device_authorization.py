@@ -153,8 +153,7 @@ class UserCodes:
         # A text that cannot be a code counts as a guess too.
         code = parse_user_code(typed) or ""
         guesser = caller_of(request.remote_address)
-        realm_id = request.realm.realm.id
-        found = await self._devices.find(realm_id, code, guesser, _CODE_LIMIT)
+        found = await self._devices.find(request.realm.realm.id, code, guesser, _CODE_LIMIT)
         if found.authorization is None:
             raise UserCodeRefused(*_REFUSALS.get(found.status, _REFUSALS[DeviceStatus.UNKNOWN]))
         asked = found.authorization
@@ -199,10 +198,7 @@ class DeviceResult(StrEnum):
 
 
 class DeviceApprovals:
-    """Stores the answers of users.
-
-    Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8 device grant
-    """
+    """Stores the answers of users. Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8 device grant."""
 
     def __init__(self, joining: SessionJoining, devices: DeviceAuthorizationStore) -> None:
         self._joining = joining
@@ -305,14 +301,13 @@ class DeviceAuthorizationEndpoint:
         )
         interval = _polling_interval(client, lifespans)
         asked = await self._store(request, draft, lifespan, interval, caller.certificate)
-        codes = IssuedDeviceCodes(
+        return caller, IssuedDeviceCodes(
             asked.device_code,
             displayed_user_code(asked.user_code),
             verification_uri(request.issuer),
             lifespan,
             asked.interval,
         )
-        return caller, codes
 
     def _checked(self, request: ProtocolRequest, caller: AuthenticatedClient) -> AuthorizationDraft:
         """Run the checks that authorization requests of codes have too."""
@@ -330,8 +325,7 @@ class DeviceAuthorizationEndpoint:
         requested = draft.get("scope") or ""
         excess = scope_excess(requested)
         if excess is not None:
-            text = f"Invalid scopes: {excess}"
-            raise refused("invalid_scope", text, EventError.INVALID_REQUEST)
+            raise refused("invalid_scope", f"Invalid scopes: {excess}", EventError.INVALID_REQUEST)
         draft.scopes = still_granted(request.realm, caller.entry.client, requested.split(" "))
         return draft
 

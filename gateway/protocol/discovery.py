@@ -106,12 +106,10 @@ def _encryption(what: str, algorithms: Iterable[KeyManagement]) -> dict[str, lis
 
 def _prompts(realm: RealmEntry) -> list[str]:
     """Return the values of `prompt`. Spec: Initiating User Registration via OpenID Connect 1.0."""
-    offers_registration = realm.realm.login.registration_allowed
-    return [*PROMPTS, *((Prompt.CREATE,) if offers_registration else ())]
+    return [*PROMPTS, *((Prompt.CREATE,) if realm.realm.login.registration_allowed else ())]
 
 
 def _classes(realm: RealmEntry) -> list[str]:
-    """Return the realm's names of levels, and those of a sign-in without levels."""
     return [*dict.fromkeys((*realm.realm.protocol.levels, BY_COOKIE, SIGNED_IN))]
 
 

@@ -1,7 +1,4 @@
-"""User events of requests: composed here alone, with the events of lock-outs.
-
-Keycloak: 10.1 to 10.3 event types to errors, 4.2 what counts
-"""
+"""User events of requests: composed here alone, with the events of lock-outs."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -87,8 +84,7 @@ class EventRecording:
     def answered(self, request: ProtocolRequest) -> None:
         certificate, event, seen = request.certificate, request.event, self._seen_certificates
         if certificate is not None and event.error is None and seen.waiting:
-            realm_id = request.realm.realm.id
-            seen.note_use(realm_id, certificate.leaf, event.client_id, event.user_id)
+            seen.note_use(request.realm.realm.id, certificate.leaf, event.client_id, event.user_id)
         if event.kind is not None or event.changes:
             self._record(request, event.error)
 
@@ -104,13 +100,12 @@ class EventRecording:
         """Record what a request has changed in the account before it failed, and no more."""
         draft = request.event
         for place, change in enumerate(draft.changes):
-            before = (place - len(draft.changes)) * _MOMENT
             self._send(
                 request,
                 change.kind,
                 change.details,
                 error=change.error,
-                apart=before,
+                apart=(place - len(draft.changes)) * _MOMENT,
                 of_session=False,
             )
 
@@ -169,10 +164,10 @@ class EventRecording:
             error=error,
             details={name: _fitting_text(text, _LONGEST_DETAIL) for name, text in details.items()},
         )
-        if stored or queueing:
-            is_kept = self._log.append(event, is_stored=stored, listeners=queueing)
-            if not is_kept:
-                self._metrics.security_event("user_event_dropped")
+        if (stored or queueing) and not self._log.append(
+            event, is_stored=stored, listeners=queueing
+        ):
+            self._metrics.security_event("user_event_dropped")
         if listened:
             self._listeners.publish(realm, event)
 

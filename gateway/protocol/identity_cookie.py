@@ -1,7 +1,4 @@
-"""The identity cookie of a browser, and the login status that pages of clients ask for.
-
-Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
-"""
+"""The identity cookie of a browser, and the login status that pages of clients ask for."""
 
 import hashlib
 import secrets
@@ -90,8 +87,7 @@ def issue_identity(
 
 def session_hash(session_id: str) -> str:
     """Return the value of KEYCLOAK_SESSION: base64url(SHA-384(session id)), unpadded."""
-    digest = hashlib.sha384(session_id.encode()).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha384(session_id.encode()).digest())
 
 
 class IdentityVerification:
@@ -175,8 +171,7 @@ async def login_status(
     A request without `session_state` asks only whether the page gets answers at all.
     Raises StoreUnavailable.
     """
-    sent = request.parameters
-    client_id, origin, state = map(sent.get, ("client_id", "origin", "session_state"))
+    client_id, origin, state = map(request.parameters.get, ("client_id", "origin", "session_state"))
     if client_id is None or origin is None:
         return LoginStatus.REFUSED
     entry = await directory.client(request.realm.realm.id, client_id)

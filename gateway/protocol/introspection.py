@@ -4,8 +4,7 @@ An access token is described to a caller that its audience names. The client it 
 also present what it is bound to; a resource server in the audience gets `cnf` and compares it with
 the certificate, or with the key of the DPoP proof, of its own caller. An ID token is described in
 the same way, with the `token_type` ID. A refresh token is described only to its own client, with
-the hint that it is one.
-Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 introspection (26.7)
+the hint that it is one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 introspection (26.7)
 """
 
 from collections.abc import Mapping
@@ -139,7 +138,6 @@ class IntrospectionEndpoint:
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
-    """Return the answer about an inactive token; the event has the reason."""
     request.event.fail(error)
     request.event.details[Detail.REASON] = reason
     return INACTIVE
@@ -156,8 +154,7 @@ def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
 
 
 def _refused(description: str) -> OAuthError:
-    error = EventError.INVALID_REQUEST
-    return refused("invalid_request", description, error, detail=Detail.DETAIL)
+    return refused("invalid_request", description, EventError.INVALID_REQUEST, detail=Detail.DETAIL)
 
 
 def introspection_document(

@@ -391,9 +391,8 @@ def logout_token(
 ) -> str:
     """Return a new token, signed as the client's ID tokens are, and not encrypted yet.
 
-    Raises LookupError where the realm has no key for it.
-
-    Spec: OpenID Connect Back-Channel Logout §2.4, §2.6; Keycloak: 12.6 logout
+    Raises LookupError where the realm has no key for it. Spec: OpenID Connect Back-Channel Logout
+    §2.4, §2.6; Keycloak: 12.6 logout
     """
     events: dict[str, Any] = {_LOGOUT_EVENT: {}}
     if client.logout.revoke_offline_tokens:
@@ -487,7 +486,6 @@ class NoticeDelivery:
         await self._sender.send(client.logout.back_channel_url, token)
 
     async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
-        """Remove the notice, or let it be due again."""
         async with self._database.write() as stores:
             if due_at is None:
                 await stores.logout_notices.remove(notice)

@@ -1,8 +1,4 @@
-"""A protocol request: its parameters, its page's origin, the realm's requirements, its event.
-
-Spec: RFC 6749 §3.1, §3.2; 2.1 `ssl_required`; Keycloak: EventBuilder, 12.7 pages of other origins,
-sslRequired, token endpoint, checks 1 and 2
-"""
+"""A protocol request: its parameters, its page's origin, the realm's requirements, its event."""
 
 import ipaddress
 from collections.abc import Collection, Iterable, Mapping
@@ -79,9 +75,7 @@ class SendingPage:
     """The page from which a browser sends the request; without an `origin` there is none.
 
     `is_own`: it is at an address of the gateway itself. `may_read`: the browser may pass the
-    response to the page.
-
-    Keycloak: 12.7 pages of other origins
+    response to the page. Keycloak: 12.7 pages of other origins
     """
 
     origin: str | None = None
@@ -155,9 +149,7 @@ class ProtocolRequest:
     `authorization` is the header's value as sent. `remote_address` and `secure` (TLS up to the
     proxy) are what the proxy reports; `certificate` says what it may be used for in the realm.
     `issuer` comes from the configured public URL. `event` collects what is recorded of it, `page`
-    whether the page of a browser may read the response.
-
-    Keycloak: EventBuilder
+    whether the page of a browser may read the response. Keycloak: EventBuilder
     """
 
     realm: RealmEntry
@@ -180,9 +172,8 @@ class ProtocolRequest:
 def require_https(realm: Realm, remote_address: str) -> None:
     """Raise OAuthError (403) where the realm requires TLS for a request that came in clear.
 
-    `http/realm_endpoint.py` applies both to every route; whether a request came by TLS is what
-    the proxy reports. Spec: 2.1 `ssl_required`; Keycloak: sslRequired, token endpoint, checks 1 and
-    2
+    `http/realm_endpoint.py` applies both to every route; whether a request came by TLS is what the
+    proxy reports. Spec: 2.1 `ssl_required`; Keycloak: sslRequired, token endpoint, checks 1 and 2
     """
     if not transport_is_sufficient(realm.ssl_required, remote_address, secure=False):
         raise OAuthError(

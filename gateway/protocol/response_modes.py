@@ -72,9 +72,8 @@ def with_common_parameters(issuer: str, response: AuthorizationResponse) -> dict
     """Return all parameters in Keycloak's order.
 
     state, session_state, iss, code and tokens; of an error: error, error_description, state, iss.
-    `iss` is left out for a client with `exclude.issuer.from.auth.response`.
-
-    Spec: RFC 9207 §2 (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10 authorization
+    `iss` is left out for a client with `exclude.issuer.from.auth.response`. Spec: RFC 9207 §2
+    (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10 authorization
     """
     target, given = response.target, dict(response.parameters)
     if target.client.authorization.exclude_session_state:
@@ -94,12 +93,11 @@ def signed_response(request: ProtocolRequest, client: Client, parameters: Mappin
 
     It lasts as long as a code.
     """
-    expires_at = request.now + request.realm.realm.token_lifespans.access_code
     claims = {
         **parameters,
         "iss": request.issuer,
         "aud": client.client_id,
-        "exp": int(expires_at.timestamp()),
+        "exp": int((request.now + request.realm.realm.token_lifespans.access_code).timestamp()),
     }
     return sign_authorization_response(request, client, claims)
 

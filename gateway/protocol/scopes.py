@@ -1,7 +1,4 @@
-"""Client scopes of a token: granted by name, and the user's roles and claims that they allow.
-
-Spec: RFC 6749 §3.3; Keycloak: client scopes, 2.1 headers and keys, scope mappings
-"""
+"""Client scopes of a token: granted by name, and the user's roles and claims that they allow."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,8 +41,7 @@ class ChosenScopes:
 
 def _weigh(_key: tuple[int, int], chosen: ChosenScopes) -> int:
     mappers = sum(len(bound.scope.mappers) for bound in chosen.scopes)
-    names = 16 * len(chosen.names) + len(chosen.text)
-    return 1024 + names + _PREPARED_MAPPER * mappers
+    return 1024 + (16 * len(chosen.names) + len(chosen.text)) + _PREPARED_MAPPER * mappers
 
 
 _CHOICES: Final[SizedCache[tuple[int, int], ChosenScopes]] = SizedCache(PREPARED_BYTES, _weigh)
@@ -64,7 +60,6 @@ class RealmScopes:
     """
 
     def __init__(self, scopes: Iterable[RoleBoundScope]) -> None:
-        """Take all scopes by name; those of other protocols are left out."""
         self._scopes = {
             bound.scope.name: bound for bound in scopes if bound.scope.protocol == OPENID_CONNECT
         }
@@ -214,8 +209,7 @@ class ClaimsContext:
         """Return the context without the roles of other clients than those."""
         roles = self.subject.roles
         kept = tuple((client, names) for client, names in roles.clients if client in audiences)
-        subject = replace(self.subject, roles=replace(roles, clients=kept))
-        return replace(self, subject=subject)
+        return replace(self, subject=replace(self.subject, roles=replace(roles, clients=kept)))
 
 
 def resolve_claims(

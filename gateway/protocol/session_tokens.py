@@ -1,7 +1,4 @@
-"""The services that grants share, and the first tokens of a client in a session.
-
-Keycloak: 1.3 token response, 3 (sessions)
-"""
+"""The services that grants share, and the first tokens of a client in a session."""
 
 import uuid
 from collections.abc import Mapping
@@ -55,10 +52,7 @@ class GrantServices:
 
 
 class SessionTokens:
-    """Begins sessions and issues their first tokens.
-
-    Keycloak: 1.3 token response, 3 (sessions).
-    """
+    """Begins sessions and issues their first tokens. Keycloak: 1.3 token response, 3 (sessions)."""
 
     def __init__(
         self, sessions: Sessions, database: Database, encryption: ClientEncrypters
@@ -90,22 +84,21 @@ class SessionTokens:
         if granted.offline:
             require_offline_access(request, client.client, user)
         encrypter = await self.encrypter(client.client) if granted.openid else None
-        joined = await self._sessions.begin(
-            request.realm.realm,
-            user.user,
-            client.client,
-            address=request.remote_address,
-            scope=" ".join(granted.names),
-            offline=granted.offline,
-            now=request.now,
-            notes={**(notes or {}), **device_notes(request.user_agent)},
-        )
         return await self.issue_for(
             request,
             client,
             user,
             granted,
-            joined,
+            await self._sessions.begin(
+                request.realm.realm,
+                user.user,
+                client.client,
+                address=request.remote_address,
+                scope=" ".join(granted.names),
+                offline=granted.offline,
+                now=request.now,
+                notes={**(notes or {}), **device_notes(request.user_agent)},
+            ),
             grant=grant,
             always_refreshable=always_refreshable,
             encrypter=encrypter,
@@ -130,9 +123,8 @@ class SessionTokens:
         used up.
         """
         part = self.part_of(request, joined)
-        context = resolve_claims(client, user, granted, session=joined.session)
         issue = Issue(
-            context,
+            resolve_claims(client, user, granted, session=joined.session),
             grant,
             part,
             nonce=nonce,

@@ -2,8 +2,7 @@
 
 grant_type -> client authentication -> repeated parameters -> client policies -> DPoP proof -> the
 grant itself. A grant that Keycloak has and the gateway does not support passes the same checks and
-is refused.
-Spec: RFC 6749 §3.2, §5.2, RFC 9449 §5; Keycloak: 1.1 order of checks (26.7)
+is refused. Spec: RFC 6749 §3.2, §5.2, RFC 9449 §5; Keycloak: 1.1 order of checks (26.7)
 """
 
 from collections.abc import Mapping

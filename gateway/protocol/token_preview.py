@@ -37,8 +37,7 @@ class ClaimsPreview:
 
     def id_token(self, example: TokenExample) -> dict[str, Any]:
         request, issue = _issue(example)
-        access = access_claims(request, issue, None).protocol
-        return id_claims(request, issue, access)
+        return id_claims(request, issue, access_claims(request, issue, None).protocol)
 
     def userinfo(self, example: TokenExample) -> dict[str, Any]:
         return userinfo_document(_issue(example)[1].context)
@@ -62,7 +61,6 @@ def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
 
 
 def _session(example: TokenExample) -> SessionPart:
-    """Return a session that does not exist."""
     client, now = example.client.client, example.now
     of_client = ClientSession(client.id, now, now)
     session = UserSession(

@@ -53,8 +53,7 @@ class UserinfoEndpoint:
         request.event.begin(EventType.USER_INFO_REQUEST)
         request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
         active = await self._active(request, _only_token(request))
-        names = str(active.claims.get("scope", "")).split()
-        if OPENID not in names:
+        if OPENID not in str(active.claims.get("scope", "")).split():
             text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
             failure = EventFailure(EventError.ACCESS_DENIED, text)
             raise BearerChallenge("insufficient_scope", text, status=status, event=failure)
@@ -73,8 +72,7 @@ class UserinfoEndpoint:
     ) -> dict[str, Any] | str:
         """Return the claims as the client wants them: signed, encrypted, or both in this order."""
         signed = sign_userinfo(request, active, claims)
-        client = active.client.client
-        encrypted = await encrypt_userinfo(self._encryption, client, claims, signed)
+        encrypted = await encrypt_userinfo(self._encryption, active.client.client, claims, signed)
         return encrypted or signed or claims
 
     async def _active(self, request: ProtocolRequest, credential: TokenCredential) -> ActiveToken:
@@ -96,7 +94,6 @@ class UserinfoEndpoint:
 
 
 def _accepted_by_policies(request: ProtocolRequest, active: ActiveToken) -> ActiveToken:
-    """Return the token with its client as the policies leave it; raises BearerChallenge."""
     try:
         kind, claims = EventKind.USERINFO_REQUEST, active.claims
         scopes = tuple(str(claims.get("scope", "")).split())

@@ -173,7 +173,7 @@ def test_secrets_expire_by_who_registers_or_changes_the_client(realm: Administer
 
 def test_the_address_of_a_sector_is_not_one_of_the_client() -> None:
     """As in Keycloak: it is fetched, and names addresses."""
-    executor = EXECUTORS["secure-client-uris"].read(PolicyConfiguration({}))
+    executor = EXECUTORS["secure-client-uris"].from_configuration(PolicyConfiguration({}))
     client = client_entry().client
     change = ClientChange(
         EventKind.UPDATE,

@@ -104,7 +104,7 @@ def test_flags_are_json_or_text() -> None:
 def test_an_unpushed_reference_does_not_start_a_request() -> None:
     """Without the reference, and with that of a request object at the client."""
     executor, client = (
-        EXECUTORS["secure-par-content"].read(PolicyConfiguration({})),
+        EXECUTORS["secure-par-content"].from_configuration(PolicyConfiguration({})),
         client_entry().client,
     )
     object_at_client = {"request_uri": "https://app.example.test/object"}
@@ -119,7 +119,7 @@ def test_an_unpushed_reference_does_not_start_a_request() -> None:
 
 def test_a_caller_without_an_address_comes_from_no_host() -> None:
     hosts = PolicyConfiguration({"trusted-hosts": ["0.0.0.0/0", "::/0"]})
-    condition = CONDITIONS["client-updater-source-host"].read(hosts)
+    condition = CONDITIONS["client-updater-source-host"].from_configuration(hosts)
     client = client_entry().client
     for address, vote in ((None, Vote.NO), ("unix", Vote.NO), ("192.0.2.1", Vote.YES)):
         updater = Updater(address=address)
@@ -129,7 +129,7 @@ def test_a_caller_without_an_address_comes_from_no_host() -> None:
 
 def test_tokens_signed_by_the_algorithm_of_the_realm_are_judged() -> None:
     """RFC 7591 has no member for access tokens, so registered clients name none for them."""
-    executor = EXECUTORS["secure-signature-algorithm"].read(PolicyConfiguration({}))
+    executor = EXECUTORS["secure-signature-algorithm"].from_configuration(PolicyConfiguration({}))
     client = client_entry().client
     for of_realm, id_token, access_token, is_accepted in (
         ("RS256", None, None, False),

@@ -7,7 +7,7 @@ profile is written. Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7 (redirect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, ip_address
-from typing import ClassVar, Final, Self
+from typing import Any, ClassVar, Final
 from urllib.parse import SplitResult, urlsplit
 
 from gateway.client_policies.events import (
@@ -29,6 +29,8 @@ from gateway.client_policies.interfaces import (
     ClientSettings,
     Executor,
     PolicyConfiguration,
+    flag_option,
+    option,
 )
 from gateway.domain.clients import Client
 from gateway.domain.limits.patterns import Verdict, matches_at_once, pattern_problem
@@ -43,9 +45,8 @@ _KINDS: Final = TOKEN_REQUESTS | {
 class ConfidentialClient(Executor):
     """Refuses clients that cannot authenticate.
 
-    Keycloak lets passwords, refreshes, devices and token exchange of public clients pass; here they
-    are refused too. Bearer-only clients are refused at every endpoint, whatever the policies of the
-    realm.
+    Unlike Keycloak, it also refuses passwords, refreshes, devices and token exchange of public
+    clients. Every endpoint refuses bearer-only clients without a policy.
     """
 
     provider: ClassVar = "confidential-client"
@@ -81,14 +82,11 @@ class ConsentRequired(AutoConfigured):
     """
 
     provider: ClassVar = "consent-required"
+    setting: ClassVar = ClientSettings({"consentRequired": True})
+    refusal: ClassVar = (INVALID_REGISTRATION, "Client is required to enable consentRequired")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings({"consentRequired": True})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if proposed.consent_required:
-            return None
-        return PolicyRefusal(INVALID_REGISTRATION, "Client is required to enable consentRequired")
+    def has_setting(self, client: Client) -> bool:
+        return client.consent_required
 
     def requires_consent(self) -> bool:
         return True
@@ -107,17 +105,13 @@ class FullScopeDisabled(AutoConfigured):
     """
 
     provider: ClassVar = "full-scope-disabled"
+    setting: ClassVar = ClientSettings({"fullScopeAllowed": False})
+    refusal: ClassVar = (INVALID_REGISTRATION, "Not permitted to enable fullScopeAllowed")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings({"fullScopeAllowed": False})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if not proposed.full_scope_allowed:
-            return None
-        return PolicyRefusal(INVALID_REGISTRATION, "Not permitted to enable fullScopeAllowed")
+    def has_setting(self, client: Client) -> bool:
+        return not client.full_scope_allowed
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
-        del request
         return replace(client, full_scope_allowed=False)
 
 
@@ -134,15 +128,11 @@ _ENDS: Final = ("", "/", ":", "?")
 class SecureClientUris(Executor):
     """Refuses addresses with a wildcard or without TLS; `allows_local` excepts those of a request.
 
-    Of a request it judges where the browser would go, after a sign-in or a logout.
+    It also judges the address to which a request sends the browser after a sign-in or a logout.
     """
 
     provider: ClassVar = "secure-client-uris"
-    allows_local: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(configuration.flag("allow-http-on-localhost"))
+    allows_local: bool = flag_option("allow-http-on-localhost")
 
     def configure(self, change: ClientChange) -> ClientSettings:
         """Take the root URL of a new client for its redirect URI, in place of a wildcard below."""
@@ -154,8 +144,7 @@ class SecureClientUris(Executor):
     def check_change(self, change: ClientChange) -> None:
         for name, addresses in change.addresses(change.proposed).items():
             if name != "sectorIdentifierUri" and not all(map(_is_secure, addresses)):
-                text = f"Invalid {_TEXTS.get(name, name)}"
-                raise PolicyRefusal(INVALID_METADATA, text)
+                raise PolicyRefusal(INVALID_METADATA, f"Invalid {_TEXTS.get(name, name)}")
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         uri = request.redirect_uri or ""
@@ -177,7 +166,7 @@ def _is_secure(address: str) -> bool:
 
 
 def _is_local(uri: str) -> bool:
-    """Tell whether the host is the loopback one, and does not only begin like it."""
+    """Return whether the whole host is `localhost` or `127.0.0.1`, not only its beginning."""
     return "*" not in uri and any(
         uri.startswith(begin) and uri[len(begin) : len(begin) + 1] in _ENDS for begin in _LOCAL
     )
@@ -193,33 +182,41 @@ CLIENT_ADDRESSES = frozenset(
 )
 
 
+def _patterns_option(name: str) -> Any:
+    """Declare a field that is a tuple of patterns; patterns that may take long are refused."""
+
+    def read_patterns(configuration: PolicyConfiguration) -> tuple[str, ...]:
+        patterns = configuration.texts(name)
+        for pattern in patterns:
+            problem = pattern_problem(pattern)
+            if problem is not None:
+                raise InvalidConfiguration(f"{name}: {pattern[:50]!r}: {problem}")
+        return patterns
+
+    return option(read_patterns, ())
+
+
+def _address_fields(configuration: PolicyConfiguration) -> frozenset[str]:
+    fields = frozenset(configuration.texts("client-uri-fields"))
+    unknown = fields - CLIENT_ADDRESSES
+    if unknown:
+        names = ", ".join(sorted(CLIENT_ADDRESSES))
+        text = f"client-uri-fields has {min(unknown)[:50]!r}, allowed are {names}"
+        raise InvalidConfiguration(text)
+    return fields
+
+
 @dataclass(frozen=True, slots=True)
 class SecureClientUrisPattern(Executor):
     """Refuses addresses of the `fields`, empty for all, that match none of the `patterns`.
 
-    Of a request it judges where the browser would go, after a sign-in or a logout. Keycloak judges
-    clients alone, when they are created or changed. A pattern that may take long is
-    refused when the profile is written.
+    It also judges the address to which a request sends the browser after a sign-in or a logout.
+    Keycloak judges created and changed clients alone.
     """
 
     provider: ClassVar = "secure-client-uris-pattern"
-    patterns: tuple[str, ...] = ()
-    fields: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        patterns = configuration.texts("allowed-patterns")
-        fields = frozenset(configuration.texts("client-uri-fields"))
-        for pattern in patterns:
-            problem = pattern_problem(pattern)
-            if problem is not None:
-                raise InvalidConfiguration(f"allowed-patterns: {pattern[:50]!r}: {problem}")
-        unknown = fields - CLIENT_ADDRESSES
-        if unknown:
-            names = ", ".join(sorted(CLIENT_ADDRESSES))
-            text = f"client-uri-fields has {min(unknown)[:50]!r}, allowed are {names}"
-            raise InvalidConfiguration(text)
-        return cls(patterns, fields)
+    patterns: tuple[str, ...] = _patterns_option("allowed-patterns")
+    fields: frozenset[str] = option(_address_fields, frozenset())
 
     def check_change(self, change: ClientChange) -> None:
         matches = matches_at_once()
@@ -243,7 +240,6 @@ class SecureClientUrisPattern(Executor):
             raise PolicyRefusal(INVALID_REQUEST, "Invalid post_logout_redirect_uri")
 
     def _accepts(self, name: str, uri: str | None) -> bool:
-        """Return whether a browser may be sent to an address that stands for such a field."""
         if uri is None or (self.fields and name not in self.fields):
             return True
         matches = matches_at_once()
@@ -258,11 +254,7 @@ class SecureLogout(Executor):
     """
 
     provider: ClassVar = "secure-logout"
-    allows_front_channel: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(configuration.flag("allow-front-channel-logout"))
+    allows_front_channel: bool = flag_option("allow-front-channel-logout")
 
     def check_change(self, change: ClientChange) -> None:
         self._require_back_channel(change.proposed)
@@ -272,10 +264,9 @@ class SecureLogout(Executor):
             self._require_back_channel(request.client)
 
     def _require_back_channel(self, client: Client) -> None:
-        if self.allows_front_channel:
-            return
         logout = client.logout
-        if logout.uses_front_channel or logout.front_channel_path:
+        uses_front_channel = logout.uses_front_channel or logout.front_channel_path
+        if uses_front_channel and not self.allows_front_channel:
             text = "Front-channel logout is not allowed for this client"
             raise PolicyRefusal(INVALID_REGISTRATION, text)
 
@@ -289,40 +280,21 @@ _IPV6_LOOPBACK: Final = "::1"
 
 @dataclass(frozen=True, slots=True)
 class SecureRedirectUrisEnforcer(Executor):
-    """Judges redirect URIs, and those after a logout, by what each flag allows.
+    """Judges redirect URIs, and post-logout redirect URIs, by the flags that allow them.
 
-    Host names are compared as text, never looked up.
     Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7
     """
 
     provider: ClassVar = "secure-redirect-uris-enforcer"
-    private_use_scheme: bool = False
-    ipv4_loopback: bool = False
-    ipv6_loopback: bool = False
-    http_scheme: bool = False
-    wildcard_path: bool = False
-    oauth_2_1: bool = False
-    open_redirect: bool = False
-    permitted_domains: tuple[str, ...] = ()
+    permitted_domains: tuple[str, ...] = _patterns_option("allow-permitted-domains")
     """Patterns of hosts; empty permits all."""
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        domains = configuration.texts("allow-permitted-domains")
-        for pattern in domains:
-            problem = pattern_problem(pattern)
-            if problem is not None:
-                raise InvalidConfiguration(f"allow-permitted-domains: {pattern[:50]!r}: {problem}")
-        return cls(
-            private_use_scheme=configuration.flag("allow-private-use-uri-scheme"),
-            ipv4_loopback=configuration.flag("allow-ipv4-loopback-address"),
-            ipv6_loopback=configuration.flag("allow-ipv6-loopback-address"),
-            http_scheme=configuration.flag("allow-http-scheme"),
-            wildcard_path=configuration.flag("allow-wildcard-context-path"),
-            oauth_2_1=configuration.flag("oauth-2-1-compliant"),
-            open_redirect=configuration.flag("allow-open-redirect"),
-            permitted_domains=domains,
-        )
+    private_use_scheme: bool = flag_option("allow-private-use-uri-scheme")
+    ipv4_loopback: bool = flag_option("allow-ipv4-loopback-address")
+    ipv6_loopback: bool = flag_option("allow-ipv6-loopback-address")
+    http_scheme: bool = flag_option("allow-http-scheme")
+    wildcard_path: bool = flag_option("allow-wildcard-context-path")
+    oauth_2_1: bool = flag_option("oauth-2-1-compliant")
+    open_redirect: bool = flag_option("allow-open-redirect")
 
     def check_change(self, change: ClientChange) -> None:
         if not _redirects(change.proposed):
@@ -436,13 +408,9 @@ def _loopback_version(host: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class UseLightweightAccessToken(Executor):
-    """Issues lightweight access tokens, whatever the client's setting.
-
-    Such a token holds only what mappers add to it.
-    """
+    """Issues lightweight access tokens, which hold only claims of mappers, to every client."""
 
     provider: ClassVar = "use-lightweight-access-token"
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
-        del request
         return replace(client, tokens=replace(client.tokens, lightweight=True))

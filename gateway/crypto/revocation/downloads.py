@@ -45,7 +45,6 @@ def parse_revocation_lists(document: bytes) -> tuple[RevocationList, ...]:
 
 
 def _lists(document: bytes) -> Iterator[bytes]:
-    """Yield the DER of each list."""
     if document[:1] == bytes((SEQUENCE,)):
         yield document
         return
@@ -249,5 +248,4 @@ def _merged(
 def _until_next(lists: Iterable[RevocationList], now: datetime) -> timedelta:
     """Return when to download again: after half of the time that the first list has left."""
     ends = [item.next_update for item in lists if item.next_update is not None]
-    left = min(ends, default=now) - now
-    return max(RETRY, min(INTERVAL, left / 2))
+    return max(RETRY, min(INTERVAL, (min(ends, default=now) - now) / 2))

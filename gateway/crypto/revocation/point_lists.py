@@ -88,7 +88,6 @@ class PointLists:
         *,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """Take `fetch`, which raises DocumentUnavailable, and `find_realm`, which finds by name."""
         self._fetch = fetch
         self._clock = clock
         self._find_realm = find_realm
@@ -185,7 +184,6 @@ class PointLists:
         return await self._fetch(url)
 
     def _make_room(self) -> None:
-        """Drop lists while they take too much memory."""
         weights = {key: point.size for key, point in self._points.items()}
         self._bytes = sum(weights.values())
         if self._bytes <= self._most_bytes:
@@ -252,7 +250,6 @@ class PointRevocations:
     """Revocations by the lists that certificates name. Belongs to one event loop."""
 
     def __init__(self, points: PointLists, configured: Sequence[ListedCertificates] = ()) -> None:
-        """Take the configured lists; a current one is sufficient."""
         self._points = points
         self._configured = configured
         self._read: SizedCache[bytes, CertificatePoints] = SizedCache(_READ_BYTES)
@@ -321,7 +318,6 @@ class PointRevocations:
         return self._rule.refusal(link, found, missing, realm, now)
 
     def _named(self, certificate: CertificateFacts) -> CertificatePoints:
-        """Return the distribution points of a certificate that was parsed before."""
         if not isinstance(certificate, ParsedCertificate | PresentedCertificate):
             # Facts from a token. The certificate with that digest may be presented, now or later.
             return _NOT_KNOWN
@@ -341,7 +337,6 @@ def _points_of(certificate: ParsedCertificate | PresentedCertificate) -> Certifi
 def _newest(
     named: CertificatePoints, issuer: ParsedCertificate, lists: dict[str, DownloadedLists]
 ) -> RevocationList | None:
-    """Return the newest list of the issuer that is about the certificate."""
     found = (
         lists[url].find_at(point, issuer, authority=named.authority)
         for point in named.points

@@ -69,7 +69,6 @@ class RealmRevocationLists:
         clock: Clock,
         find_realm: Callable[[str], Awaitable[Realm | None]],
     ) -> None:
-        """Take `fetch`, which raises DocumentUnavailable, and `find_realm`, which finds by name."""
         self._fetch = fetch
         self._clock = clock
         self._find_realm = find_realm
@@ -98,8 +97,7 @@ class RealmRevocationLists:
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
         """Tell whether a list of the issuer names the certificate; None without a current list."""
-        lists = await self._current(realm)
-        return is_listed(_newest(issuer, lists), certificate.serial, now)
+        return is_listed(_newest(issuer, await self._current(realm)), certificate.serial, now)
 
     def covering(
         self, path: CertificationPath, realm: Realm
@@ -149,7 +147,6 @@ class RealmRevocationLists:
         return self._rule.refusal(link, found, missing, realm, now)
 
     async def _current(self, realm: Realm) -> Sequence[DownloadedLists]:
-        """Return the lists at the URLs of the realm; waits for first downloads."""
         urls = realm.certificates.revocation.list_urls
         if not urls:
             return ()
@@ -185,8 +182,7 @@ class RealmRevocationLists:
         self._lists = {url: lists for url, lists in self._lists.items() if url in named}
 
     async def _download(self, url: str) -> bytes:
-        others = (lists.size for each, lists in self._lists.items() if each != url)
-        if sum(others) > MOST_BYTES:
+        if sum((lists.size for each, lists in self._lists.items() if each != url)) > MOST_BYTES:
             raise DocumentUnavailable(f"the lists of realms have more than {MOST_BYTES} bytes")
         # Waiting for a slot is no part of the time that a download may take.
         realm_id = await self._take_slot(url)

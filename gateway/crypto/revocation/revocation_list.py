@@ -94,7 +94,6 @@ class SerialNumbers:
     __slots__ = ("_buckets", "_count", "_mask")
 
     def __init__(self, expected: int) -> None:
-        """Take about how many there will be."""
         buckets = 1 << max(0, expected // _IN_A_BUCKET).bit_length()
         self._buckets = [bytearray() for _ in range(min(buckets, _MOST_BUCKETS))]
         self._mask = len(self._buckets) - 1
@@ -258,12 +257,11 @@ def parse_revocation_list(der: bytes) -> RevocationList:
     if scope is not None:
         unusable = unusable or scope.unusable
     reader = _Entries(der, entries_begin, entries_end)
-    serials = reader.read_serials()
     return RevocationList(
         issuer=header.issuer,
         issued=header.last_update_utc,
         next_update=header.next_update_utc,
-        serials=serials,
+        serials=reader.read_serials(),
         unusable=unusable or reader.unusable,
         scope=scope,
         _header=header,

@@ -143,7 +143,6 @@ class RevocationLists:
         return None if found is None else found.serials
 
     def _find_list(self, authority: ParsedCertificate) -> RevocationList | None:
-        """Return the newest usable list of the authority."""
         of_file = self._lists.find_list(authority)
         if self._downloads is None:
             return of_file

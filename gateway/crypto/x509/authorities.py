@@ -143,7 +143,6 @@ class AuthorityFile(AuthorityBundle):
     """
 
     def __init__(self, file: Path) -> None:
-        """Read the file; raises OSError, ValueError or MalformedCertificate."""
         self._file = WatchedFile(file)
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
@@ -179,7 +178,6 @@ class RegisteredBundle:
         origin: AnchorOrigin,
         gateway: AuthorityBundle | None,
     ) -> None:
-        """Take the digests of the anchors among `authorities`."""
         self._edition = next(_editions)
         self._by_subject: dict[DistinguishedName, list[ParsedCertificate]] = {}
         keys: set[bytes] = set()

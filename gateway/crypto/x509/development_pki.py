@@ -327,8 +327,7 @@ def renew_server(
         if now + END_ENTITY_LIFETIME > issuer.certificate.not_valid_after_utc:
             raise PkiRefused("the certificate would outlive its issuing authority")
         kept = present or tuple(map(host_name, ALWAYS_NAMED))
-        pair = _server_pair(issuer, _algorithm_of(current), (*kept, *missing), now)
-        write_files(directory, pair)
+        write_files(directory, _server_pair(issuer, _algorithm_of(current), (*kept, *missing), now))
     return now + END_ENTITY_LIFETIME
 
 

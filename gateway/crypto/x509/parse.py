@@ -333,7 +333,6 @@ class StoredCertificateReader:
 
 
 def _texts(content: str) -> Iterator[str]:
-    """Yield the certificate, or the first one of each `x5c` of a key set."""
     if not content.lstrip().startswith("{"):
         yield content
         return

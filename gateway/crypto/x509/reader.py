@@ -267,7 +267,6 @@ class X509AuthorityFactory:
 
 
 def _registered(authority: Authority) -> ParsedCertificate | None:
-    """Return the certificate, which was parsed before it was stored."""
     try:
         return parse_certificate(authority.der)
     except MalformedCertificate as error:

@@ -52,10 +52,7 @@ def check_repeated_parameters(draft: AuthorizationDraft) -> None:
 
 
 async def check_client(draft: AuthorizationDraft) -> None:
-    """Find the client; raises PageError or StoreUnavailable.
-
-    Keycloak: 12.10 authorization.
-    """
+    """Find the client; raises PageError or StoreUnavailable. Keycloak: 12.10 authorization."""
     if draft.entry is not None:
         return
     client_id = draft.get("client_id")
@@ -118,9 +115,7 @@ def check_sizes(draft: AuthorizationDraft) -> None:
 
     Keycloak leaves out what is too long. Here the client gets an error: a response without its
     `state`, or a token without its `nonce`, would be refused there for no reason that anybody could
-    see.
-
-    attacks C24.
+    see. attacks C24.
     """
     for name, longest in LONGEST_PARAMETERS.items():
         text = draft.get(name)
@@ -298,15 +293,11 @@ def check_nonce(draft: AuthorizationDraft) -> None:
     Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11.
     """
     if ResponseType.ID_TOKEN in draft.response_type and draft.get("nonce") is None:
-        text = "Missing parameter: nonce"
-        raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        raise refused("invalid_request", "Missing parameter: nonce", EventError.INVALID_REQUEST)
 
 
 def check_scope(draft: AuthorizationDraft) -> None:
-    """Keep the scopes; raises OAuthError.
-
-    Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization.
-    """
+    """Keep the scopes; raises OAuthError. Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization."""
     draft.scopes = grant_scopes(draft.request.realm, draft.client.client, draft.get("scope"))
 
 
@@ -345,8 +336,7 @@ def check_prompt(draft: AuthorizationDraft) -> None:
         message, error = PageMessage.registrationNotAllowedMessage, EventError.INVALID_REQUEST
         raise PageError(message, event_error=error, error="registration_disabled")
     if Prompt.NONE in words and len(words) > 1:
-        text = "Invalid parameter: prompt"
-        raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        raise refused("invalid_request", "Invalid parameter: prompt", EventError.INVALID_REQUEST)
     draft.prompt = frozenset(each for each in (*PROMPTS, Prompt.CREATE) if each in words)
 
 

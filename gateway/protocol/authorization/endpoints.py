@@ -1,7 +1,4 @@
-"""The authorization endpoint, and the endpoint of pushed authorization requests.
-
-Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10 authorization, 12.8 PAR
-"""
+"""The authorization endpoint, and the endpoint of pushed authorization requests."""
 
 import secrets
 from collections.abc import Mapping
@@ -64,10 +61,7 @@ class AuthorizationEndpoint:
         self._services = services
 
     async def check(self, request: ProtocolRequest) -> AuthorizationRequest:
-        """Return the verified request.
-
-        Raises PageError, RedirectError or StoreUnavailable.
-        """
+        """Return the verified request. Raises PageError, RedirectError or StoreUnavailable."""
         request.event.begin(EventType.LOGIN)
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
         await _run_for_browser(draft, CHECKS)
@@ -113,8 +107,7 @@ class AuthorizationEndpoint:
         realm, client = request.realm.realm, asked.client.client
         lifespans = realm.token_lifespans
         longest = lifespans.access_code_login + lifespans.access_code_user_action
-        pushed = self._services.pushed_requests
-        if not await pushed.use(realm.id, client.id, reference, longest):
+        if not await self._services.pushed_requests.use(realm.id, client.id, reference, longest):
             failure = EventFailure(EventError.INVALID_REQUEST, USED_UP)
             raise RedirectError("invalid_request_uri", USED_UP, asked.target, event=failure)
 
@@ -128,7 +121,6 @@ async def run_checks(draft: AuthorizationDraft, checks: Mapping[str, Check] = CH
 
 
 async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check]) -> None:
-    """Run the checks; raises PageError, RedirectError or StoreUnavailable."""
     try:
         await run_checks(draft, checks)
     except PageError as refusal:
@@ -139,7 +131,6 @@ async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check
 
 
 def _client_of(draft: AuthorizationDraft) -> Client | None:
-    """Return the client, if it was found."""
     return None if draft.entry is None else draft.entry.client
 
 

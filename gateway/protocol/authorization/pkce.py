@@ -1,8 +1,4 @@
-"""PKCE: the challenge of an authorization request, and the verifier at the token endpoint.
-
-Spec: RFC 7636 §4.1, §4.3, §4.4.1, §4.6; Keycloak: 12.10 authorization, 1.4 (rows 8 to 11); attacks:
-C7
-"""
+"""PKCE: the challenge of an authorization request, and the verifier at the token endpoint."""
 
 import hashlib
 import hmac
@@ -76,9 +72,8 @@ def require_verifier(
     Return what it proves; None without a challenge.
 
     A verifier without a challenge is refused: the challenge may have been removed on the way to the
-    authorization endpoint. `enforced` is for clients that must use PKCE.
-
-    Spec: RFC 7636 §4.1, §4.6; Keycloak: 1.4 (rows 8 to 11); attacks: C7
+    authorization endpoint. `enforced` is for clients that must use PKCE. Spec: RFC 7636 §4.1, §4.6;
+    Keycloak: 1.4 (rows 8 to 11); attacks: C7
     """
     if verifier is None:
         if challenge is not None or enforced:
@@ -103,8 +98,7 @@ def require_verifier(
 def _challenge_of_verifier(verifier: str, method: str | None) -> str:
     if method != S256:
         return verifier
-    digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 def _refused_verifier(text: str, event_error: str) -> OAuthError:

@@ -162,8 +162,7 @@ class AuthorizationRequest:
     @property
     def target(self) -> ResponseTarget:
         """Where the response goes."""
-        client = self.client.client
-        return ResponseTarget(client, self.redirect_uri, self.response_mode, self.state)
+        return ResponseTarget(self.client.client, self.redirect_uri, self.response_mode, self.state)
 
     @property
     def event_details(self) -> Mapping[str, str]:

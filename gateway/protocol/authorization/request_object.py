@@ -58,8 +58,7 @@ async def _object_at(draft: AuthorizationDraft, client: Client) -> str:
     if not any(_is_registered(uri, each) for each in client.request_objects.uris):
         raise _refused("Specified 'request_uri' not allowed for this client.")
     try:
-        document = await draft.services.documents.fetch(uri.partition("#")[0])
-        return document.decode("ascii").strip()
+        return (await draft.services.documents.fetch(uri.partition("#")[0])).decode("ascii").strip()
     except (DocumentUnavailable, UnicodeDecodeError) as error:
         raise _refused(f"The request object was not fetched: {error}") from error
 

@@ -1,7 +1,4 @@
-"""Claim mappers: their types, the path and JSON type of a claim, and the claims that they add.
-
-Keycloak: protocol mappers, token claim name, claim JSON type
-"""
+"""Claim mappers: their types, the path and JSON type of a claim, and the claims that they add."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -278,9 +275,7 @@ def claim_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
 
     A dot goes one level deeper, a backslash escapes the character after it. A mapper whose path
     begins with a protocol claim is refused when it is written and does nothing where it is stored;
-    `MappedClaims` ensures that no document is forged.
-
-    Keycloak: token claim name.
+    `MappedClaims` ensures that no document is forged. Keycloak: token claim name.
     """
     path = split_claim_path(config.get(CLAIM_NAME, ""))
     reserved = bool(path) and path[0] in RESERVED_CLAIMS

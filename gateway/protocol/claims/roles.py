@@ -66,7 +66,6 @@ def _role_names(roles: EffectiveRoles, client: str | None) -> tuple[str, ...]:
 
 
 def _with_role(roles: EffectiveRoles, client: str | None, names: set[str]) -> EffectiveRoles:
-    """Return the roles with other `names` of one client, or of the realm."""
     if client is None:
         return EffectiveRoles(tuple(sorted(names)), roles.clients)
     clients = {**dict(roles.clients), client: tuple(sorted(names))}

@@ -31,8 +31,6 @@ from gateway.representations.refusals import describe
 
 
 def _including(name: str) -> AddClaims:
-    """Return what includes the protocol claim with this name in the document."""
-
     def include(claims: MappedClaims, _: TokenSubject) -> None:
         claims.decided.add(name)
 

@@ -1,7 +1,4 @@
-"""The subject of a token: its facts for claim mappers, and the `sub` by which a client knows it.
-
-Spec: OpenID Connect Core §8.1; Keycloak: SHA256PairwiseSubMapper (26.7)
-"""
+"""The subject of a token: its facts for claim mappers, and the `sub` by which a client knows it."""
 
 import hashlib
 import uuid

@@ -104,8 +104,7 @@ def _property(mapper: ProtocolMapper) -> AddClaims | None:
 
 def _full_name(claims: MappedClaims, subject: TokenSubject) -> None:
     """Add `name`. Spec: OpenID Connect Core §5.1."""
-    names = filter(None, (subject.user.first_name, subject.user.last_name))
-    if name := " ".join(names):
+    if name := " ".join(filter(None, (subject.user.first_name, subject.user.last_name))):
         claims.put(("name",), name)
 
 
@@ -211,7 +210,6 @@ def _value_of_claim(mapper: ProtocolMapper) -> AddClaims | None:
 
 
 def _requested_members(subject: TokenSubject, member: str) -> Mapping[str, Any]:
-    """Return the claims that are asked for, with what is said about each."""
     if not subject.requested_claims:
         return {}
     parameter = json.loads(subject.requested_claims)

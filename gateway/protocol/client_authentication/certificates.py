@@ -1,7 +1,4 @@
-"""Client authentication by TLS client certificate, also for requests that name no client.
-
-Spec: RFC 8705 §2
-"""
+"""Client authentication by TLS client certificate, also for requests that name no client."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final

@@ -1,8 +1,4 @@
-"""JWTs by which clients authenticate: private_key_jwt and client_secret_jwt.
-
-Spec: RFC 7523 §2.2, §3, OpenID Connect Core §9; Keycloak: JWTClientValidator (26.7), `client-jwt`,
-`client-secret-jwt`; attacks: C12
-"""
+"""JWTs by which clients authenticate: private_key_jwt and client_secret_jwt."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -211,8 +207,7 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
                 " Signature on JWT token failed validation"
             )
             raise refused_assertion(text, reason=str(error)) from error
-        marks = self._services.marks
-        assertion = await accept_assertion(client, request, signed, marks)
+        assertion = await accept_assertion(client, request, signed, self._services.marks)
         return ClientProof(request.certificate, assertion=assertion)
 
 

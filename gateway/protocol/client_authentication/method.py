@@ -1,8 +1,4 @@
-"""The interface of client authentication methods, and the methods that send a client secret.
-
-Spec: RFC 6749 §2.3.1, RFC 7617 §2, RFC 7591 §2 (token_endpoint_auth_method); Keycloak:
-`client-secret`
-"""
+"""The interface of client authentication methods, and the methods that send a client secret."""
 
 import base64
 import binascii

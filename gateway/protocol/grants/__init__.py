@@ -34,9 +34,7 @@ class Grant(Protocol):
 
     def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
-    ) -> Awaitable[TokenResponse]:
-        """Return the tokens, or raise OAuthError."""
-        ...
+    ) -> Awaitable[TokenResponse]: ...
 
 
 GRANTS: Final[dict[str, Callable[[GrantServices], Grant]]] = {

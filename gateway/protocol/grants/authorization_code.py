@@ -1,7 +1,4 @@
-"""The authorization code grant: tokens for a sign-in in a browser.
-
-Spec: RFC 6749 §4.1.3; Keycloak: 1.4 code grant
-"""
+"""The authorization code grant: tokens for a sign-in in a browser."""
 
 from typing import Final
 
@@ -43,16 +40,15 @@ class AuthorizationCodeGrant:
         client = caller.entry.client
         encrypter = await self._tokens.encrypter(client)
         redeemed = await self._redemption.redeem(request, client)
-        entry = check_caller(
-            request,
-            caller,
-            EventKind.TOKEN_REQUEST,
-            scopes=redeemed.granted.names,
-            code_verifier=redeemed.code_verifier,
-        )
         return await self._tokens.issue_for(
             request,
-            entry,
+            check_caller(
+                request,
+                caller,
+                EventKind.TOKEN_REQUEST,
+                scopes=redeemed.granted.names,
+                code_verifier=redeemed.code_verifier,
+            ),
             redeemed.user,
             redeemed.granted,
             redeemed.joined,

@@ -61,15 +61,13 @@ def preview_access_token(request: ProtocolRequest, caller: AuthenticatedClient) 
     """
     account, granted, notes = _granted(request, caller)
     context = resolve_claims(caller.entry, account, granted, notes=notes)
-    client = caller.entry.client
-    confirmation = confirmation_claim(client, request.certificate, request.proof_key)
+    confirmation = confirmation_claim(caller.entry.client, request.certificate, request.proof_key)
     return access_claims(request, Issue(context, _GRANT_SHORTCUT), confirmation).document
 
 
 def _granted(
     request: ProtocolRequest, caller: AuthenticatedClient
 ) -> tuple[UserEntry, GrantedScopes, dict[str, str]]:
-    """Return the service account, the scopes and the notes of its session; raises OAuthError."""
     client, user = caller.entry.client, caller.entry.service_account
     if client.public_client or not client.service_accounts_enabled:
         public = "Public client not allowed to retrieve service account"

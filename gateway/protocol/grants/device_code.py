@@ -1,7 +1,4 @@
-"""The device grant: a device polls with its code until its user has answered.
-
-Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8 device grant
-"""
+"""The device grant: a device polls with its code until its user has answered."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -97,15 +94,14 @@ class DeviceCodeGrant:
         participation = Participation(
             " ".join(granted.names), approval.acr, approval.authenticated_at
         )
-        joined = await self._redemption.join(
-            request, client, found, participation, offline=granted.offline
-        )
         return await self._tokens.issue_for(
             request,
             entry,
             found.user,
             granted,
-            joined,
+            await self._redemption.join(
+                request, client, found, participation, offline=granted.offline
+            ),
             grant=_SHORTCUT,
             encrypter=encrypter,
             nonce=asked.nonce,

@@ -57,9 +57,8 @@ class Password:
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
         user = await self._authenticate(request, client, granted, caller.of_realm)
-        entry = await self._entry(request, user)
         return await self._tokens.issue(
-            request, caller.entry, entry, granted, grant=_GRANT_SHORTCUT
+            request, caller.entry, await self._entry(request, user), granted, grant=_GRANT_SHORTCUT
         )
 
     async def _authenticate(
@@ -122,7 +121,6 @@ def _asks_for_certificate(flow: SignInFlow) -> bool:
 
 
 def _credentials(request: ProtocolRequest, *, needs_name: bool) -> dict[str, str]:
-    """Return the fields of the form; raises OAuthError without a user name."""
     sent = request.parameters
     username = sent.raw("username")
     if username is None and needs_name:
@@ -149,16 +147,14 @@ def _require_allowed(client: Client) -> None:
 
 
 def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
-    """Return what the client reads of it; the event tells more."""
     note_refusal(request.event, refusal)
     answer = _answer_to(refusal)
-    failure = EventFailure(refusal.event_error, answer.reason)
     return OAuthError(
         answer.error,
         answer.text,
         status=answer.status,
         reason=refusal.event_error,
-        event=failure,
+        event=EventFailure(refusal.event_error, answer.reason),
     )
 
 

@@ -116,8 +116,7 @@ class RefreshToken:
         rotation, family = await self._refresh_tokens.rotate(request, session, token, successor)
         if rotation is not Rotation.ACCEPTED:
             await self._sessions.detach(session, client)
-            text = _ROTATION_TEXTS[rotation]
-            raise refused("invalid_grant", text, EventError.INVALID_TOKEN)
+            raise refused("invalid_grant", _ROTATION_TEXTS[rotation], EventError.INVALID_TOKEN)
         return family, successor
 
 

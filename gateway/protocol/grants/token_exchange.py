@@ -142,9 +142,7 @@ class TokenExchange:
         return _typed(tokens, exchange.requested)
 
     async def _accepted(self, request: ProtocolRequest, client: Client) -> _Exchange:
-        """Return what may be exchanged; raises OAuthError in the order of Keycloak's checks."""
-        token = _subject_token(request, client)
-        subject, binding = await self._subject(request, client, token)
+        subject, binding = await self._subject(request, client, _subject_token(request, client))
         requested = _requested_type(request, client)
         _require_confidential(client)
         audiences = await self._audiences(request, client)
@@ -159,7 +157,6 @@ class TokenExchange:
     async def _subject(
         self, request: ProtocolRequest, client: Client, token: str
     ) -> tuple[ActiveToken, Mapping[str, str]]:
-        """Return the exchanged token and its binding, which the request has proved."""
         asked = request.parameters.raw("requested_token_type")
         if asked is not None:
             request.event.details[Detail.REQUESTED_TOKEN_TYPE] = asked
@@ -195,7 +192,6 @@ class TokenExchange:
             raise OAuthError("invalid_request", error.description, event=error.event) from error
 
     async def _audiences(self, request: ProtocolRequest, client: Client) -> frozenset[str]:
-        """Return the clients that the token is to be for; raises OAuthError for unknown ones."""
         names = request.parameters.all("audience")
         if len(names) > _MOST_AUDIENCES:
             raise _invalid(f"At most {_MOST_AUDIENCES} audiences")
@@ -242,7 +238,6 @@ def _left_out(subject: ActiveToken) -> frozenset[RoleKey] | None:
 
 
 def _subject_token(request: ProtocolRequest, client: Client) -> str:
-    """Return the token to exchange; raises OAuthError for what is not supported."""
     parameters = request.parameters
     for name in _UNSUPPORTED:
         if parameters.raw(name) is not None:
@@ -319,7 +314,6 @@ def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
 
 
 def _exchanged_from(subject: ActiveToken) -> Mapping[str, int]:
-    """Return the client sessions that end the new token: those that end the exchanged one."""
     client = subject.client.client.id
     part = None if subject.session is None else subject.session.clients.get(client)
     own = {} if part is None else {client: part.generation}
@@ -327,7 +321,6 @@ def _exchanged_from(subject: ActiveToken) -> Mapping[str, int]:
 
 
 def _part_of_token(subject: ActiveToken, client: Client, session: UserSession) -> ClientSession:
-    """Return the part that the caller has by the exchanged token, with what that says."""
     acr, signed_in = subject.claims.get("acr"), subject.claims.get("auth_time")
     return ClientSession(
         client.id,

@@ -106,8 +106,7 @@ def _unbound(text: str) -> OAuthError:
 
 
 def _unproved(text: str) -> OAuthError:
-    status = HTTPStatus.UNAUTHORIZED
-    return refused("invalid_token", text, EventError.NOT_ALLOWED, status=status)
+    return refused("invalid_token", text, EventError.NOT_ALLOWED, status=HTTPStatus.UNAUTHORIZED)
 
 
 _HEXADECIMAL: Final = 16
@@ -176,10 +175,8 @@ class RenewedCertificates:
             return False
         if request.now > bound.not_after:
             return False
-        twin = str(claims.get(TWIN_THUMBPRINT, ""))
-        path = _path_of(bound, thumbprint, twin, certificate.path)
-        refusal = await self._revocations.refusal(path, request.realm.realm, request.now)
-        return refusal is None
+        path = _path_of(bound, thumbprint, str(claims.get(TWIN_THUMBPRINT, "")), certificate.path)
+        return (await self._revocations.refusal(path, request.realm.realm, request.now)) is None
 
 
 def overlap_of(realm: Realm, client: Client) -> timedelta:
@@ -225,8 +222,7 @@ def _identity(certificate: ClientCertificate) -> str | None:
     if not certificate.identifies or path is None or not path.issuer_key or not leaf.names_digest:
         return None
     issuer = str(leaf.issuer).encode("utf-8", "surrogatepass")
-    digest = hashlib.sha256(leaf.names_digest + path.issuer_key + issuer).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(leaf.names_digest + path.issuer_key + issuer).digest())
 
 
 def _path_of(

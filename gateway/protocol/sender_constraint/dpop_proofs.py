@@ -1,7 +1,4 @@
-"""DPoP proofs: their nonces and checks, and the URL that they name.
-
-Spec: RFC 9449 §4.3, §8, §9, §11.1, RFC 3986 §6.2.2, §6.2.3; Keycloak: 2.5 proofs of possession
-"""
+"""DPoP proofs: their nonces and checks, and the URL that they name."""
 
 import hashlib
 import re

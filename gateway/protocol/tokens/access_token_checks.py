@@ -86,8 +86,7 @@ class AccessTokens:
 
         `begins_sign_in` is for a use that gives tokens which the user did not have.
         """
-        claims = self.verify(request, token)
-        return await self.check(request, claims, begins_sign_in=begins_sign_in)
+        return await self.check(request, self.verify(request, token), begins_sign_in=begins_sign_in)
 
     async def check(
         self,
@@ -299,7 +298,6 @@ def _roles_of_exchange(realm: RealmEntry, left_out: frozenset[RoleKey]) -> Withh
 
 
 def _limited(user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:
-    """Return the user without roles of clients that a narrowed token is not for."""
     wanted = only_for(claims)
     if wanted is None:
         return user

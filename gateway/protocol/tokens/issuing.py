@@ -80,10 +80,7 @@ class SessionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TokenContext:
-    """How a token was issued. `grant` is the grant's two letters.
-
-    Keycloak: 2.2 claims.
-    """
+    """How a token was issued. `grant` is the grant's two letters. Keycloak: 2.2 claims."""
 
     session: SessionKind
     lightweight: bool

@@ -1,9 +1,8 @@
 """Responses as JWTs: userinfo, and introspection responses.
 
 Such a JWT never passes for a token: claims about the JWT itself (type, issuer, audience, expiry)
-are taken from typed values, never from mappers.
-Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC 8725 §3.11; Keycloak 26.7: userinfo, and the
-member `jwt` of introspection
+are taken from typed values, never from mappers. Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC
+8725 §3.11; Keycloak 26.7: userinfo, and the member `jwt` of introspection
 """
 
 from collections.abc import Mapping
@@ -56,18 +55,16 @@ def with_access_token_claims_as_jwt(
 ) -> Mapping[str, Any]:
     """Return the answer with the token's claims as a JWT in `jwt`, where the caller may have it.
 
-    That is: for `Accept: application/jwt`, a client with the attribute, and an active access
-    token. The JWT is the access token with every claim that introspection shows; a refresh token
-    has none, as it would escape the order in which refresh tokens replace each other.
-    Raises OAuthError.
+    That is: for `Accept: application/jwt`, a client with the attribute, and an active access token.
+    The JWT is the access token with every claim that introspection shows; a refresh token has none,
+    as it would escape the order in which refresh tokens replace each other. Raises OAuthError.
     """
     if not caller.signing.introspection_jwt or accept.strip().lower() != "application/jwt":
         return answer
     if answer.get("token_type") not in ACCESS_TOKEN_TYPES:
         return answer
     token = request.realm.key_ring.verify(str(request.parameters.raw("token")), request.now)
-    claims = access_token_claims(token, answer)
-    return {**answer, "jwt": sign_access_token(request, caller, claims)}
+    return {**answer, "jwt": sign_access_token(request, caller, access_token_claims(token, answer))}
 
 
 def sign_introspection(
@@ -105,7 +102,6 @@ def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> 
 
 
 def _subtypes(accept: str) -> frozenset[str]:
-    """Return the subtypes of `application` that an Accept header names, without parameters."""
     types = (part.partition(";")[0].strip().lower() for part in accept.split(","))
     return frozenset(
         name.removeprefix("application/") for name in types if name.startswith("application/")
