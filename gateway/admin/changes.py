@@ -129,13 +129,9 @@ class Changes:
     """Opens the transactions of changes."""
 
     def __init__(self, database: Database, clock: Clock, invalidation: Invalidation) -> None:
-        self._database = database
-        self._clock = clock
+        self.database = database
+        self.clock = clock
         self._invalidation = invalidation
-
-    def now(self) -> datetime:
-        """Return the current instant, for what is prepared before a transaction."""
-        return self._clock.now()
 
     @asynccontextmanager
     async def begin(
@@ -151,7 +147,7 @@ class Changes:
         Raises NotFound if the realm is gone, Forbidden if an object that the request controls has
         more rights than the caller, and StoreUnavailable.
         """
-        async with self._database.write() as stores:
+        async with self.database.write() as stores:
             if expect is not None:
                 expect(stores)
             find = stores.realms.get_for_update if alone else stores.realms.find_by_name
@@ -160,7 +156,7 @@ class Changes:
                 raise NotFound("Realm not found.")
             if acting.controls:
                 await require_may_control(acting, stores, *acting.controls, lock=True)
-            change = Change(stores, realm, acting, self._clock.now())
+            change = Change(stores, realm, acting, self.clock.now())
             yield change
             await change.finish()
         # The change is committed: gateways that a message does not reach read the change log.
@@ -172,16 +168,14 @@ class Changes:
 class Administration:
     """Use cases that read the database and change it; the classes of capabilities extend it."""
 
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
-
-
-class RealmCaches:
-    """Removes a realm from the caches of gateways; changes are announced without it."""
-
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
+        self._database = changes.database
+        self._clock = changes.clock
+
+
+class RealmCaches(Administration):
+    """Removes a realm from the caches of gateways; changes are announced without it."""
 
     async def clear(self, acting: Acting, path: str) -> None:
         """Remove settings, keys, clients and users of the realm; `path` is that of the event."""

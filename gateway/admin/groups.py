@@ -23,13 +23,13 @@ from gateway.admin.access import (
     require_may_join,
     require_one_answer,
 )
-from gateway.admin.changes import Administration, Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.users import shown_users
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group, is_at_or_below, parse_group_path, render_group_path
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.users import GroupQuery
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
@@ -230,11 +230,8 @@ class GroupShape:
     access: bool = True
 
 
-class GroupListing:
+class GroupListing(Administration):
     """Reads groups for administrators. All methods raise StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def page(
         self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
@@ -365,11 +362,8 @@ DEEPEST: Final = 50
 """How many levels of groups a realm may have, as in realm files."""
 
 
-class GroupAdministration:
+class GroupAdministration(Administration):
     """The use cases. All raise InvalidInput, StoreUnavailable, and NotFound for the group."""
-
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
 
     async def put(
         self, acting: Acting, parent: str | None, document: Mapping[str, Any]
@@ -496,11 +490,18 @@ class DefaultGroups(Administration):
             groups = await stores.group_catalogue.with_parents(realm.id, ids)
         return [_shown(group) for group in groups if group.id in ids]
 
-    async def set(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
-        """Make new users join the group, or stop that.
+    async def add_group(self, acting: Acting, group_id: str) -> None:
+        """Make new users join the group.
 
         Raises NotFound, and Forbidden where the group gives roles that the caller lacks.
         """
+        await self._store_default(acting, group_id, is_default=True)
+
+    async def remove_group(self, acting: Acting, group_id: str) -> None:
+        """Let new users not join the group any more; raises NotFound."""
+        await self._store_default(acting, group_id, is_default=False)
+
+    async def _store_default(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
         async with self._changes.begin(acting, alone=True) as change:
             found = await change.stores.group_catalogue.find(
                 change.realm.id, group_id, for_update=True

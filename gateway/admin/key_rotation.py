@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gateway.admin.access import Acting, find_realm
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.components import component_path
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client, ClientTokens
-from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.keys import (
@@ -32,7 +31,7 @@ from gateway.domain.keys import (
 )
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.components import render_component
 from gateway.representations.keys import key_component
@@ -69,16 +68,12 @@ class KeyChange:
     announced: bool
 
 
-class RealmKeys:
+class RealmKeys(Administration):
     """The use cases. Each stored key is an admin event of its key provider."""
 
-    def __init__(
-        self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
+    def __init__(self, changes: Changes, keys: KeyFactory) -> None:
+        super().__init__(changes)
         self._factory = keys
-        self._clock = clock
 
     async def list(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
         """Return the keys of one realm, or of all; raises RealmNotFound."""

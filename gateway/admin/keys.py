@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final, ParamSpec, TypeVar
 
 from gateway.admin.access import Acting, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -275,21 +275,16 @@ _MAX_KEYS: Final = 100
 """Keys of a realm: every gateway holds all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyComponents:
+class KeyComponents(Administration):
     """The components of one type: realm keys."""
 
     type = KEY_PROVIDER_TYPE
     providers = KEY_PROVIDERS
 
-    database: Database
-    changes: Changes
-    keys: KeyFactory
-    clock: Clock
-
-    @property
-    def _maker(self) -> KeyMaker:
-        return KeyMaker(self.keys, self.clock)
+    def __init__(self, changes: Changes, keys: KeyFactory) -> None:
+        super().__init__(changes)
+        self._keys = keys
+        self._maker = KeyMaker(keys, changes.clock)
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
         return tuple(map(key_component, await stores.keys.list(realm.id)))
@@ -298,7 +293,7 @@ class KeyComponents:
         """Add a key and return its id."""
         provider, settings = self._maker.settings(given)
         key = await self._maker.new_key(acting.realm, given, provider, settings)
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             keys = await change.stores.keys.list_for_update(change.realm.id)
             if len(keys) >= _MAX_KEYS:
                 raise InvalidRequest(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
@@ -314,23 +309,23 @@ class KeyComponents:
         self, acting: Acting, key_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
         while True:
-            async with self.database.read() as stores:
+            async with self._database.read() as stores:
                 before = _one(await stores.keys.list(acting.realm.id), key_id)
             # Material is generated before any lock is held; the key may change meanwhile.
             key = await self._changed(acting.realm, before, given)
-            async with self.changes.begin(acting) as change:
+            async with self._changes.begin(acting) as change:
                 if await self._exchanged(change, before, key):
                     path = component_path(key_id)
                     change.record(OperationType.UPDATE, ResourceType.COMPONENT, path, document)
                     return
 
     async def remove(self, acting: Acting, key_id: str) -> None:
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             key = _one(await stores.keys.list_for_update(realm.id), key_id)
             change.require_match(lambda: render_component(key_component(key)))
             await stores.keys.remove(realm.id, key.id)
-            await ensure_fallback(stores, realm, key.algorithm, self.keys, change.now)
+            await ensure_fallback(stores, realm, key.algorithm, self._keys, change.now)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.DELETE, ResourceType.COMPONENT, component_path(key.id))
 
@@ -344,7 +339,7 @@ class KeyComponents:
             return False
         others = tuple(other for other in keys if other.id != before.id)
         await stores.keys.replace(self._maker.with_unique_kid(key, others), material=True)
-        await ensure_fallback(stores, realm, before.algorithm, self.keys, change.now)
+        await ensure_fallback(stores, realm, before.algorithm, self._keys, change.now)
         change.invalidate(realm_topic(realm.id))
         return True
 
@@ -389,7 +384,7 @@ class KeyComponents:
     def _certified(self, realm: Realm, key: RealmKey, settings: KeySettings) -> RealmKey:
         if not settings.certified:
             return replace(key, certificate=None)
-        return self.keys.certified(key, realm.name, self.clock.now())
+        return self._keys.certified(key, realm.name, self._clock.now())
 
 
 def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:

@@ -35,22 +35,18 @@ class PathObject:
     id: str
 
 
-class PathObjects:
-    """Finds the objects of paths."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def require(self, realm: Realm, objects: Sequence[PathObject]) -> None:
-        """Raise NotFound for the first that does not exist; raises StoreUnavailable."""
-        if not objects:
-            return
-        async with self._database.read() as stores:
-            for one in objects:
-                await _require(stores, realm, one)
+async def require_path_objects(
+    database: Database, realm: Realm, objects: Sequence[PathObject]
+) -> None:
+    """Raise NotFound for the first object that does not exist; raises StoreUnavailable."""
+    if not objects:
+        return
+    async with database.read() as stores:
+        for one in objects:
+            await _require_object(stores, realm, one)
 
 
-async def _require(stores: Stores, realm: Realm, one: PathObject) -> None:
+async def _require_object(stores: Stores, realm: Realm, one: PathObject) -> None:
     match one.kind:
         case PathObjectKind.USER:
             await get_user(stores, realm.id, one.id)

@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Any, Generic, Protocol
 
 from gateway.admin.access import Acting, AdminRole, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest
 from gateway.domain.resources import ResourceRepository, StoredKind, ValueT
@@ -200,17 +200,16 @@ class ResourceKind(Generic[ValueT]):
         return replace(new, **{name: getattr(before, name) for name in given})  # type: ignore[type-var] # always a dataclass
 
 
-class ResourceAdministration(Generic[ValueT]):
+class ResourceAdministration(Administration, Generic[ValueT]):
     """The use cases of one kind. All raise StoreUnavailable.
 
     `owner` is the id of the object that the values belong to, None for those of the realm: NotFound
     where there is none.
     """
 
-    def __init__(self, kind: ResourceKind[ValueT], database: Database, changes: Changes) -> None:
+    def __init__(self, kind: ResourceKind[ValueT], changes: Changes) -> None:
+        super().__init__(changes)
         self.kind = kind
-        self._database = database
-        self._changes = changes
 
     async def list(
         self,
@@ -241,7 +240,7 @@ class ResourceAdministration(Generic[ValueT]):
         self, acting: Acting, document: Mapping[str, Any], owner: str | None = None
     ) -> str:
         """Add a value and return its key; raises InvalidInput, InvalidRequest, AlreadyExists."""
-        given: Input[ValueT] = Input(document, acting.realm.name, self._changes.now(), owner)
+        given: Input[ValueT] = Input(document, acting.realm.name, self._clock.now(), owner)
         value = self.kind.parse_document(given)
         key = self.kind.key_of(value)
         async with self._changes.begin(acting, alone=True) as change:

@@ -26,7 +26,7 @@ from gateway.admin.users import VIEW_USERS, invalidate_user, shown_users
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
@@ -457,14 +457,11 @@ def _mapping_type(mapping: MappedRoles) -> ResourceType:
     return ResourceType.REALM_ROLE_MAPPING if of_realm else ResourceType.CLIENT_ROLE_MAPPING
 
 
-class RoleMembers:
+class RoleMembers(Administration):
     """Reads the holders of a role; a caller that may only query users or groups sees none.
 
     All methods raise NotFound, Forbidden, TooMany and StoreUnavailable.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def users(
         self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool

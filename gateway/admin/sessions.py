@@ -19,7 +19,7 @@ from gateway.admin.access import (
     get_user_for_update,
     require_one_answer,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.clients import get_client
 from gateway.admin.users import invalidate_user
 from gateway.authentication.profile_updates import without_pending_email
@@ -32,7 +32,7 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
 from gateway.domain.sessions import UserSession
@@ -41,13 +41,14 @@ from gateway.representations.users import render_consent, render_session
 _NO_SESSION: Final = "Sesssion not found"
 
 
-class RealmSessions:
-    """Counts and ends sessions. All methods raise StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
-        self._database = database
-        self._changes = changes
+class _SessionAdministration(Administration):
+    def __init__(self, changes: Changes, online: OnlineSessionStore) -> None:
+        super().__init__(changes)
         self._online = online
+
+
+class RealmSessions(_SessionAdministration):
+    """Counts and ends sessions. All methods raise StoreUnavailable."""
 
     async def log_out_all(self, acting: Acting) -> None:
         """End every session of the realm, and reject all tokens issued so far."""
@@ -150,13 +151,8 @@ async def _reject_tokens(change: Change) -> int:
     return ended
 
 
-class UserSessions:
+class UserSessions(_SessionAdministration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
-        self._database = database
-        self._changes = changes
-        self._online = online
 
     async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
@@ -261,12 +257,8 @@ async def written_sessions(
     return [render_session(session, client_ids) for session in sessions]
 
 
-class ClientSessions:
+class ClientSessions(_SessionAdministration):
     """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, online: OnlineSessionStore) -> None:
-        self._database = database
-        self._online = online
 
     async def count(self, realm: Realm, client_id: str, *, offline: bool) -> int:
         async with self._database.read() as stores:

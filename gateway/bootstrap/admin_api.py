@@ -8,11 +8,9 @@ from gateway.admin.changes import RealmCaches
 from gateway.admin.client_scope_evaluation import ScopeEvaluation
 from gateway.admin.client_scopes import ClientScopeAdministration
 from gateway.admin.clients import (
-    ClientAccounts,
     ClientAdministration,
     ClientCertificateAdministration,
     ClientDevices,
-    ClientInstallation,
     ClientListing,
     ClientNodes,
     ClientPolicies,
@@ -47,7 +45,6 @@ from gateway.admin.realm_files import (
 )
 from gateway.admin.realms import (
     Localizations,
-    MailServerTest,
     RealmChanges,
     RealmListing,
     RealmUseCases,
@@ -55,17 +52,16 @@ from gateway.admin.realms import (
 )
 from gateway.admin.registration import (
     ClientRegistration,
-    ClientRegistrationTokens,
-    InitialAccesses,
     PolicyProviders,
     RegistrationPolicies,
+    RegistrationTokenAdministration,
     RegistrationTokens,
     RegistrationUseCases,
 )
 from gateway.admin.resource_kinds import resource_kinds
 from gateway.admin.users import ProfileComponents, UserActionMails
 from gateway.bootstrap.accounts import (
-    event_use_cases,
+    event_administration,
     group_use_cases,
     new_passwords,
     role_use_cases,
@@ -103,7 +99,7 @@ from gateway.protocol.tokens import AccessTokens
 def components(services: Services) -> Components:
     """Return what lists and changes components of every kind."""
     changes = services.changes
-    keys = KeyComponents(services.database, changes, services.keys, services.clock)
+    keys = KeyComponents(changes, services.keys)
     kinds = (keys, ProfileComponents(changes), RegistrationPolicies(changes))
     return Components(services.database, kinds)
 
@@ -115,17 +111,17 @@ def key_metadata(services: Services) -> KeyMetadata:
 
 def realm_keys(services: Services) -> RealmKeys:
     """Return what rotates and disables keys."""
-    return RealmKeys(services.database, services.changes, services.keys, services.clock)
+    return RealmKeys(services.changes, services.keys)
 
 
 def flow_use_cases(services: Services) -> FlowUseCases:
     """Return every use case of authentication flows and required actions."""
-    database, changes = services.database, services.changes
+    changes = services.changes
     return FlowUseCases(
-        administration=FlowAdministration(database, changes),
-        executions=ExecutionAdministration(database, changes),
-        configs=AuthenticatorConfigs(database, changes),
-        required_actions=RequiredActionAdministration(database, changes),
+        administration=FlowAdministration(changes),
+        executions=ExecutionAdministration(changes),
+        configs=AuthenticatorConfigs(changes),
+        required_actions=RequiredActionAdministration(changes),
     )
 
 
@@ -135,16 +131,14 @@ def realm_use_cases(services: Services) -> RealmUseCases:
     return RealmUseCases(
         listing=RealmListing(database, RealmViews(database, services.invalidation)),
         changes=RealmChanges(
-            database=database,
             changes=services.changes,
             keys=services.keys,
-            clock=services.clock,
+            mail=services.mail,
             online_sessions=services.online_sessions,
             login_failures=services.login_failures,
             listeners=services.listeners.names,
         ),
-        localizations=Localizations(database, services.changes),
-        mail_server_test=MailServerTest(database, services.mail, services.clock),
+        localizations=Localizations(services.changes),
     )
 
 
@@ -213,8 +207,7 @@ def user_import(services: Services) -> UserImport:
 def registration_use_cases(services: Services, tokens: RegistrationTokens) -> RegistrationUseCases:
     """Return every use case of registration tokens and policies."""
     return RegistrationUseCases(
-        client_tokens=ClientRegistrationTokens(services.changes, tokens),
-        initial_accesses=InitialAccesses(services.database, services.changes, tokens),
+        tokens=RegistrationTokenAdministration(services.changes, tokens),
         policy_providers=PolicyProviders(services.database, MAPPER_TYPES),
     )
 
@@ -257,7 +250,7 @@ def admin_operations(
     """Return the operations of the admin API; names of listeners and themes."""
     database, every_component = services.database, components(services)
     sessions = session_use_cases(services)
-    scopes = ClientScopeAdministration(database, services.changes)
+    scopes = ClientScopeAdministration(services.changes)
     evaluation = ScopeEvaluation(database, services.directory, ClaimsPreview())
     files = realm_file_use_cases(services, clients.administration)
     information = ServerInformation(
@@ -270,7 +263,6 @@ def admin_operations(
         *user_operations(
             user_use_cases(services),
             sessions.user,
-            services.changes,
             UserActionMails(services.changes, services.directory, context.issuer),
         ),
         *group_operations(group_use_cases(services)),
@@ -286,7 +278,7 @@ def admin_operations(
             resource_operations(resource_administration(services, kind))
             for kind in resource_kinds(X509AuthorityParser())
         ),
-        *event_operations(event_use_cases(services)),
+        *event_operations(event_administration(services)),
         *server_operations(information, Administrators(database)),
         *unsupported_operations(),
     )
@@ -294,27 +286,23 @@ def admin_operations(
 
 def client_use_cases(services: Services) -> ClientUseCases:
     """Return every use case of clients."""
-    database, changes, clock = services.database, services.changes, services.clock
-    sectors = SectorIdentifiers(services.documents, database)
+    changes = services.changes
+    sectors = SectorIdentifiers(services.documents, services.database)
     return ClientUseCases(
-        listing=ClientListing(database),
+        listing=ClientListing(changes),
         administration=ClientAdministration(
-            changes, clock, services.online_sessions, check_mapper, services.keys, sectors
+            changes, services.clock, services.online_sessions, check_mapper, services.keys, sectors
         ),
-        secrets=ClientSecrets(database, changes, clock),
-        accounts=ClientAccounts(database),
-        nodes=ClientNodes(changes, clock),
-        certificates=ClientCertificateAdministration(
-            database, changes, CryptographyClientKeys(), clock
-        ),
-        devices=ClientDevices(database, changes, services.device_locks, clock),
-        installation=ClientInstallation(database),
-        policies=ClientPolicies(database, changes),
-        reach=ClientReach(database, changes),
+        secrets=ClientSecrets(changes),
+        nodes=ClientNodes(changes),
+        certificates=ClientCertificateAdministration(changes, CryptographyClientKeys()),
+        devices=ClientDevices(changes, services.device_locks),
+        policies=ClientPolicies(changes),
+        reach=ClientReach(changes),
         protocol_mappers={
-            kind: ProtocolMapperAdministration(kind, database, changes, check_mapper, sectors)
+            kind: ProtocolMapperAdministration(kind, changes, check_mapper, sectors)
             for kind in MapperOwnerKind
         },
-        scope_assignment=ClientScopeAssignment(database, changes),
-        scope_mappings=ScopeMappingAdministration(database, changes),
+        scope_assignment=ClientScopeAssignment(changes),
+        scope_mappings=ScopeMappingAdministration(changes),
     )

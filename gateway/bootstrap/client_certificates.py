@@ -94,7 +94,7 @@ def authority_administration(
 ) -> ResourceAdministration[Authority]:
     """Return the use cases of the authorities of realms, or of the client with that id."""
     kind = with_parser(AUTHORITIES if client is None else CLIENT_AUTHORITIES, X509AuthorityParser())
-    return ResourceAdministration(kind, services.database, services.changes)
+    return ResourceAdministration(kind, services.changes)
 
 
 def certificate_explainer(

@@ -501,7 +501,7 @@ def resource_administration(
     services: Services, kind: ResourceKind[ValueT]
 ) -> ResourceAdministration[ValueT]:
     """Return the use cases of a kind of small resource."""
-    return ResourceAdministration(kind, services.database, services.changes)
+    return ResourceAdministration(kind, services.changes)
 
 
 def mail_delivery(services: Services) -> MailDelivery:

@@ -36,9 +36,7 @@ async def test_a_scope_goes_by_its_new_name(
     async with database.write() as stores:
         await stores.client_scopes.add(scope.realm_id, scope)
         await stores.clients.add(device)
-    assignment = ClientScopeAssignment(
-        other_gateway, Changes(other_gateway, SetClock(NOW), Messages())
-    )
+    assignment = ClientScopeAssignment(Changes(other_gateway, SetClock(NOW), Messages()))
     acting = operator(Realm(id="demo-id", name="demo"))
     change = assignment.give if given else assignment.take
     async with Changes(database, SetClock(NOW), Messages()).begin(acting, alone=True) as renaming:

@@ -79,7 +79,6 @@ def console(other_gateway: SqlDatabase) -> Iterator[Console]:
         other_gateway,
         AccountCredentials(other_gateway, AccountUpdates(other_gateway, topics, clock)),
         UserCredentials(
-            other_gateway,
             Changes(other_gateway, clock, topics),
             PasswordChanges(NewPasswords(clock), hasher),
         ),

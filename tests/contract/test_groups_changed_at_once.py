@@ -22,11 +22,11 @@ async def test_a_default_group_keeps_concurrent_changes(
     staff = group("staff", attributes={"team": ("red",)})
     async with database.write() as stores:
         await stores.groups.add(staff)
-    default_groups = DefaultGroups(other_gateway, Changes(other_gateway, SetClock(NOW), Messages()))
+    default_groups = DefaultGroups(Changes(other_gateway, SetClock(NOW), Messages()))
     async with database.write() as stores:
         await stores.groups.replace(replace(staff, attributes={"team": ("blue",)}))
         acting = operator(Realm(id="demo-id", name="demo"))
-        joining = asyncio.create_task(default_groups.set(acting, staff.id, is_default=True))
+        joining = asyncio.create_task(default_groups.add_group(acting, staff.id))
         await eventually(lambda: somebody_waits() or joining.done())
     await joining
     async with database.read() as stores:

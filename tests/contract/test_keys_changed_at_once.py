@@ -21,9 +21,8 @@ ACTING = operator(realm("demo", default_signature_algorithm=ES256))
 
 
 def _keys(database: SqlDatabase) -> RealmKeys:
-    clock = SetClock(NOW)
-    changes = Changes(database, clock, RememberedTopics())
-    return RealmKeys(database, changes, PyJwtKeyFactory(), clock)
+    changes = Changes(database, SetClock(NOW), RememberedTopics())
+    return RealmKeys(changes, PyJwtKeyFactory())
 
 
 async def _store(database: SqlDatabase, count: int) -> list[RealmKey]:

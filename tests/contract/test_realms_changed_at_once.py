@@ -60,7 +60,7 @@ async def test_to_log_everybody_out_does_not_undo_an_import(
     await imports_everywhere.run(DEMO)
     client, clock = create_client(redis_server.url), SetClock(NOW)
     changes = Changes(other_gateway, clock, Messages())
-    sessions = RealmSessions(other_gateway, changes, RedisSessions(client, clock))
+    sessions = RealmSessions(changes, RedisSessions(client, clock))
     acting = await acting_on(other_gateway, "demo")
     async with imports_everywhere.database.write() as stores:
         await stores.realms.replace(replace(await _find(stores), display_name="The Demo"))

@@ -126,7 +126,7 @@ async def setup(database: SqlDatabase) -> AsyncIterator[Setup]:
             await stores.transaction.execute(CreateTable(table))
             await stores.realms.add(REALM)
         changes: Any = Changes(database, clock, messages)  # type: ignore[arg-type] # it only publishes
-        yield Setup(ResourceAdministration(KIND, database, changes), database, messages, clock)
+        yield Setup(ResourceAdministration(KIND, changes), database, messages, clock)
         async with database.write() as stores:
             await stores.transaction.execute(DropTable(table))
     finally:
@@ -202,7 +202,7 @@ async def test_events_of_a_declared_kind_have_its_public_fields(setup: Setup) ->
 
 def test_a_declared_kind_has_rows_openapi_and_commands() -> None:
     unused: Any = None
-    rows = tuple(resource_operations(ResourceAdministration(KIND, unused, unused)))
+    rows = tuple(resource_operations(ResourceAdministration(KIND, Changes(unused, unused, unused))))
     base = "/admin/realms/{realm}/notices"
     assert [(row.method, row.path) for row in rows] == [
         *(("GET", base), ("POST", base)),

@@ -7,10 +7,13 @@ import pytest
 
 from gateway.admin.access.lookups import ListingPage
 from gateway.admin.access.rights import AdminRole, Rights
+from gateway.admin.changes import Changes
 from gateway.admin.users.listing import UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.realm_imports import Messages
+from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, client, credential, realm, store_realms, user
 
 
@@ -163,7 +166,7 @@ async def test_who_has_a_one_time_password_is_told_on_every_page(database: SqlDa
             held = credential(f"{name}-uuid", type=kind)
             await stores.users.set_credential("other-id" if name == "carol" else "demo-id", held)
     rights = Rights(frozenset({AdminRole.VIEW_USERS}))
-    listing, demo = UserListing(database), realm("demo")
+    listing, demo = UserListing(Changes(database, SetClock(NOW), Messages())), realm("demo")
     users = await listing.page(demo, rights, UserQuery(), ListingPage(), brief=False)
     assert {found["username"]: found["totp"] for found in users} == {
         "alice": True,

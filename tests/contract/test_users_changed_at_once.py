@@ -46,7 +46,7 @@ class Operator:
         changes = Changes(database, gateway.clock, gateway.invalidation)
         self.activation = UserActivation(changes, gateway.failures)
         online = RedisSessions(gateway.client, gateway.clock)
-        self.sessions = UserSessions(database, changes, online)
+        self.sessions = UserSessions(changes, online)
 
     async def unlock(self) -> None:
         """End the lock-out of alice."""

@@ -18,9 +18,7 @@ async def create_user(
     blacklists: PasswordBlacklists = NO_BLACKLISTS,
 ) -> str:
     """Create a user as an operator; return its id."""
-    database = imports.database
-    acting = await acting_on(database, realm_name)
-    changes = Changes(database, imports.clock, imports.messages)
+    acting = await acting_on(imports.database, realm_name)
+    changes = Changes(imports.database, imports.clock, imports.messages)
     passwords = PasswordChanges(NewPasswords(imports.clock, blacklists), imports.passwords)
-    creation = UserCreation(database, changes, passwords, imports.clock)
-    return await creation.create(acting, document)
+    return await UserCreation(changes, passwords).create(acting, document)

@@ -6,7 +6,6 @@ from gateway.admin.access.account_proof import (
     require_may_change_realm,
 )
 from gateway.admin.access.escalation import (
-    AccountControl,
     has_every_right,
     is_above,
     is_administrative_client,
@@ -15,6 +14,7 @@ from gateway.admin.access.escalation import (
     reach_decided_by,
     require_changeable_clients,
     require_changeable_role,
+    require_control_of_request,
     require_may_compose,
     require_may_control,
     require_may_control_subtree,

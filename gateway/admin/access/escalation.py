@@ -308,16 +308,11 @@ def _named(lacking: Sequence[str]) -> str:
     return ", ".join(lacking) if len(lacking) <= _MOST_NAMED else REALM_ADMIN
 
 
-class AccountControl:
-    """Applies the rule before a request is processed; raises Forbidden."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def require(self, acting: Acting) -> None:
-        if acting.controls and not has_every_right(acting):
-            async with self._database.read() as stores:
-                await require_may_control(acting, stores, *acting.controls)
+async def require_control_of_request(acting: Acting, database: Database) -> None:
+    """Raise Forbidden for a request that controls an object with more rights than the caller."""
+    if acting.controls and not has_every_right(acting):
+        async with database.read() as stores:
+            await require_may_control(acting, stores, *acting.controls)
 
 
 async def _lock_object(acting: Acting, stores: Stores, controlled: ControlledObject) -> None:

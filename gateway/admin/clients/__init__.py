@@ -27,8 +27,6 @@ from gateway.admin.clients.listing import (
     MANAGE_CLIENTS,
     QUERY_CLIENTS,
     VIEW_CLIENTS,
-    ClientAccounts,
-    ClientInstallation,
     ClientListing,
     ClientQuery,
     changing_client,
@@ -69,11 +67,9 @@ class ClientUseCases:
     listing: ClientListing
     administration: ClientAdministration
     secrets: ClientSecrets
-    accounts: ClientAccounts
     nodes: ClientNodes
     certificates: ClientCertificateAdministration
     devices: ClientDevices
-    installation: ClientInstallation
     policies: ClientPolicies
     reach: ClientReach
     protocol_mappers: Mapping[MapperOwnerKind, ProtocolMapperAdministration]

@@ -17,7 +17,7 @@ from gateway.admin.access import (
     require_may_change_client,
     require_may_grant,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.client_reach import (
     BUILT_IN,
     decide_on_client,
@@ -63,7 +63,6 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import SessionLimits
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
@@ -101,15 +100,11 @@ class DecidedReach:
     version: object
 
 
-@dataclass(frozen=True, slots=True)
-class ClientReach:
+class ClientReach(Administration):
     """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
 
-    database: Database
-    changes: Changes
-
     async def get(self, acting: Acting, client_id: str) -> DecidedReach:
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             return _decided(await get_client(stores, acting.realm.id, client_id))
 
     async def decide(self, acting: Acting, client_id: str) -> DecidedReach:
@@ -118,7 +113,7 @@ class ClientReach:
         If-Match names the state of the client that was examined, or of its roles. Raises
         PreconditionFailed.
         """
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             client = await get_client_for_update(change.stores, acting.realm.id, client_id)
             if names_state(acting.if_match):
                 examined = await load_client_document(acting, change.stores, client)

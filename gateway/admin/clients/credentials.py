@@ -8,18 +8,16 @@ as plain text
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting, require_changeable_clients, require_may_control
-from gateway.admin.changes import Changes
+from gateway.admin.changes import Administration, Changes
 from gateway.admin.clients.listing import changing_client, get_client, replace_client
 from gateway.admin.clients.policies import PolicyCaller, updater_of
 from gateway.admin.clients.preparation import with_renewed_secret
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client
-from gateway.domain.clock import Clock
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
@@ -30,7 +28,6 @@ from gateway.domain.ports.client_keys import (
     KeyFile,
     NamedCertificate,
 )
-from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import (
     InvalidRequest,
@@ -54,22 +51,17 @@ from gateway.representations.clients import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSecrets:
+class ClientSecrets(Administration):
     """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
-
-    database: Database
-    changes: Changes
-    clock: Clock
 
     async def read(self, acting: Acting, client_id: str) -> dict[str, Any]:
         return _credential((await self._get(acting, client_id)).secret)
 
     async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Generate a new secret and return it; a public client cannot use it."""
-        async with changing_client(self.changes, acting, client_id) as (change, client):
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             updater = await updater_of(change.stores, change.realm, PolicyCaller(acting))
-            renewed = with_renewed_secret(change.realm, client, self.clock, updater)
+            renewed = with_renewed_secret(change.realm, client, self._clock, updater)
             await replace_client(change, client, renewed)
             credential = _credential(renewed.secret)
             path = f"clients/{client.id}/client-secret"
@@ -83,7 +75,7 @@ class ClientSecrets:
         return _credential(rotated)
 
     async def remove_rotated(self, acting: Acting, client_id: str) -> None:
-        async with changing_client(self.changes, acting, client_id) as (change, client):
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             path = f"clients/{client.id}/client-secret/rotated"
             removed = None
             if client.rotated_secret is not None:
@@ -92,7 +84,7 @@ class ClientSecrets:
             change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 
     async def _get(self, acting: Acting, client_id: str) -> Client:
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             await require_may_control(acting, stores, *acting.controls)
         return client
@@ -110,17 +102,15 @@ _BEFORE: Final = timedelta(seconds=100)
 _LONGEST_TEXT: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificateAdministration:
+class ClientCertificateAdministration(Administration):
     """The use cases. All raise NotFound, Forbidden, NotSupported and StoreUnavailable."""
 
-    database: Database
-    changes: Changes
-    keys: ClientKeys
-    clock: Clock
+    def __init__(self, changes: Changes, keys: ClientKeys) -> None:
+        super().__init__(changes)
+        self._keys = keys
 
     async def read(self, realm: Realm, client_id: str, purpose: str) -> dict[str, str]:
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             client = await get_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
         return render_key(await self._complete(realm, key))
@@ -143,7 +133,7 @@ class ClientCertificateAdministration:
         made = await self._generate(client, request.bits, request.years)
         certificates = await self._with_realm(acting.realm, request, made.certificate)
         archive = await run_key_work(
-            acting.realm.id, self.keys.archive, password, certificates, made.private_key
+            acting.realm.id, self._keys.archive, password, certificates, made.private_key
         )
         key = ClientKey(certificate=made.certificate)
         await self._store(acting, client_id, key, f"{purpose}/generate-and-download")
@@ -160,7 +150,7 @@ class ClientCertificateAdministration:
         if certificate is None:
             raise NotFound("keypair not generated for client")
         certificates = await self._with_realm(acting.realm, request, certificate)
-        return await run_key_work(acting.realm.id, self.keys.archive, password, certificates)
+        return await run_key_work(acting.realm.id, self._keys.archive, password, certificates)
 
     async def upload(
         self, acting: Acting, client_id: str, purpose: str, form: Mapping[str, bytes], *, path: str
@@ -171,14 +161,14 @@ class ClientCertificateAdministration:
         alias, password = _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
         try:
             key = await run_key_work(
-                acting.realm.id, self.keys.read_key_file, kind, form["file"], alias, password
+                acting.realm.id, self._keys.read_key_file, kind, form["file"], alias, password
             )
         except UnusableSetting as error:
             raise InvalidRequest(str(error), WireFamily.PROSE) from error
         return await self._store(acting, client_id, key, f"{purpose}/{path}")
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
         if purpose != JWT_CREDENTIAL:
@@ -188,17 +178,17 @@ class ClientCertificateAdministration:
     async def _store(
         self, acting: Acting, client_id: str, key: ClientKey, path: str
     ) -> dict[str, str]:
-        async with changing_client(self.changes, acting, client_id) as (change, client):
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             await replace_client(change, client, with_key(client, key))
             answer, at = render_key(key), f"clients/{client.id}/certificates/{path}"
             change.record(OperationType.ACTION, ResourceType.CLIENT, at, answer)
         return answer
 
     async def _generate(self, client: Client, bits: int, years: int) -> GeneratedKey:
-        begins = self.clock.now().replace(microsecond=0) - _BEFORE
+        begins = self._clock.now().replace(microsecond=0) - _BEFORE
         return await run_key_work(
             client.realm_id,
-            self.keys.generate,
+            self._keys.generate,
             client.client_id,
             bits,
             begins,
@@ -210,7 +200,7 @@ class ClientCertificateAdministration:
     ) -> list[NamedCertificate]:
         found = [NamedCertificate(request.alias, certificate)]
         if request.with_realm:
-            async with self.database.read() as stores:
+            async with self._database.read() as stores:
                 keys = await stores.keys.list(realm.id)
             certified = next(filter(None, map(_certificate, keys)), None)
             found += [NamedCertificate(request.realm_alias, certified)] if certified else []
@@ -222,7 +212,7 @@ class ClientCertificateAdministration:
         try:
             return await run_key_work(
                 realm.id,
-                self.keys.read_key_file,
+                self._keys.read_key_file,
                 KeyFile.KEY_SET,
                 key.key_set.encode(),
                 "",

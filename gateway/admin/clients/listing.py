@@ -23,14 +23,14 @@ from gateway.admin.access import (
     require_may_lift_scope,
     require_may_put_in_scope,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.client_reach import store_changed_part
 from gateway.admin.clients.policies import PolicyCaller, enforce_policies, refused_by_policies
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.invalidation import client_topic
-from gateway.domain.ports.storage import ClientSearch, Database, Stores
+from gateway.domain.ports.storage import ClientSearch, Stores
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, TooMany, WireFamily
@@ -148,11 +148,8 @@ class ClientQuery:
     maximum: int | None = None
 
 
-class ClientListing:
+class ClientListing(Administration):
     """Reads clients for administrators. All methods raise StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def page(self, acting: Acting, query: ClientQuery) -> list[dict[str, Any]]:
         """Return the clients that match; raises TooMany.
@@ -190,14 +187,8 @@ class ClientListing:
                 )
             return await load_client_document(acting, stores, client)
 
-
-class ClientAccounts:
-    """Reads service accounts."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def read(self, realm: Realm, client_id: str) -> dict[str, Any]:
+    async def get_service_account(self, realm: Realm, client_id: str) -> dict[str, Any]:
+        """Return the user; raises NotFound, and InvalidRequest where there is none."""
         async with self._database.read() as stores:
             client = await get_client(stores, realm.id, client_id)
             account = await stores.users.find_service_account(realm.id, client.id)
@@ -206,15 +197,11 @@ class ClientAccounts:
             raise InvalidRequest(text, WireFamily.PROSE)
         return full_user(account, totp=False)
 
+    async def render_installation(self, acting: Acting, client_id: str, kind: str, url: str) -> str:
+        """Return a configuration file of an adapter; raises NotFound.
 
-class ClientInstallation:
-    """Renders configuration files for adapters."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def write(self, acting: Acting, client_id: str, kind: str, url: str) -> str:
-        """Return a file; a secret that the caller may not know is masked. Raises NotFound."""
+        A secret that the caller may not know is masked.
+        """
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             found = existing(_INSTALLATIONS.get(kind), "Unknown Provider")

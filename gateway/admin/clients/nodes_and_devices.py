@@ -11,13 +11,11 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting, require_changeable_clients
-from gateway.admin.changes import Changes
+from gateway.admin.changes import Administration, Changes
 from gateway.admin.clients.listing import changing_client, get_client, replace_client
 from gateway.domain.clients import LONGEST_DEVICE_LOCK, Client
-from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.certificates import DeviceLock, DeviceLocks, LockCause
-from gateway.domain.ports.storage import Database
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.clients import (
     failed_notifications,
@@ -31,12 +29,8 @@ _RESERVED_CHARACTER: Final = re.compile(r"[:/?#@!$&()*+,;=\[\]\\]")
 _LONGEST_NODE: Final = 255
 
 
-class ClientNodes:
+class ClientNodes(Administration):
     """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
-
-    def __init__(self, changes: Changes, clock: Clock) -> None:
-        self._changes = changes
-        self._clock = clock
 
     async def add(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
         node = document.get("node")
@@ -91,16 +85,12 @@ def _require_node_name(node: str) -> None:
 STANDARD_LOCK: Final = timedelta(days=30)
 
 
-class ClientDevices:
+class ClientDevices(Administration):
     """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
 
-    def __init__(
-        self, database: Database, changes: Changes, locks: DeviceLocks, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
+    def __init__(self, changes: Changes, locks: DeviceLocks) -> None:
+        super().__init__(changes)
         self._locks = locks
-        self._clock = clock
 
     async def list(self, acting: Acting, client_id: str) -> list[dict[str, Any]]:
         """Return the locks of the client's devices, those that end first before others."""

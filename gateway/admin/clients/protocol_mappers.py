@@ -4,12 +4,12 @@ A change keeps name and protocol, as Keycloak's does. Keycloak: 7.3 (protocol-ma
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
 from gateway.admin.access import Acting, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients.listing import get_client, get_client_for_update
@@ -19,7 +19,7 @@ from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
@@ -43,25 +43,30 @@ class MapperOwnerKind(StrEnum):
     CLIENT_SCOPE = "client-scopes"
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolMapperAdministration:
+class ProtocolMapperAdministration(Administration):
     """The use cases of owners of one kind, by internal id. All raise NotFound, StoreUnavailable."""
 
-    kind: MapperOwnerKind
-    database: Database
-    changes: Changes
-    check: CheckMapper
-    sectors: SectorIdentifiers
+    def __init__(
+        self,
+        kind: MapperOwnerKind,
+        changes: Changes,
+        check_mapper: CheckMapper,
+        sectors: SectorIdentifiers,
+    ) -> None:
+        super().__init__(changes)
+        self.kind = kind
+        self._check_mapper = check_mapper
+        self._sectors = sectors
 
     async def get(self, acting: Acting, owner: str, mapper_id: str) -> dict[str, Any]:
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             mappers = _mappers(await self._get_owner(stores, acting.realm, owner))
         return _shown(_found(mappers, mapper_id))
 
     async def create(self, acting: Acting, owner: str, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
         await self._require_sectors(acting, owner, [document])
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
             mapper = self._read(document)
             mappers = _mappers(holder)
@@ -75,7 +80,7 @@ class ProtocolMapperAdministration:
         """Add mappers, all or none; raises InvalidInput and InvalidRequest."""
         _require_room(len(documents))
         await self._require_sectors(acting, owner, documents)
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
             added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
             mappers = _mappers(holder)
@@ -93,7 +98,7 @@ class ProtocolMapperAdministration:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
         require_mapper_fields(document)
         await self._require_sectors(acting, owner, [document])
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
@@ -106,7 +111,7 @@ class ProtocolMapperAdministration:
             self._note(change, owner, OperationType.UPDATE, f"models/{before.id}", document)
 
     async def remove(self, acting: Acting, owner: str, mapper_id: str) -> None:
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
@@ -117,7 +122,7 @@ class ProtocolMapperAdministration:
     async def list(
         self, acting: Acting, owner: str, protocol: str | None = None
     ) -> list[dict[str, Any]]:
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             mappers = _mappers(await self._get_owner(stores, acting.realm, owner))
         return [_shown(one) for one in mappers if protocol in {None, one.protocol}]
 
@@ -135,7 +140,7 @@ class ProtocolMapperAdministration:
 
     async def _require_sectors(self, acting: Acting, owner: str, documents: Iterable[Any]) -> None:
         if self.kind is MapperOwnerKind.CLIENT:
-            await self.sectors.require_of_mappers(acting.realm, owner, documents)
+            await self._sectors.require_of_mappers(acting.realm, owner, documents)
 
     def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
         require_mapper_fields(document, path)
@@ -145,7 +150,7 @@ class ProtocolMapperAdministration:
             raise duplicate_resource()  # Keycloak's answer, though nothing is there twice.
         of_scope = self.kind is MapperOwnerKind.CLIENT_SCOPE
         mapper = parse_mapper(document, path, of_scope=of_scope)
-        self.check(mapper)
+        self._check_mapper(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 
     def _note(

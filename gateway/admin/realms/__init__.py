@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.realms.administration import RealmChanges
+from gateway.admin.realms.administration import RealmChanges, require_sender
 from gateway.admin.realms.administrators import (
     Administrator,
     ensure_administrator,
@@ -15,7 +15,6 @@ from gateway.admin.realms.defaults import (
 )
 from gateway.admin.realms.listing import VIEW_REALM, RealmListing, RealmViews, realm_document
 from gateway.admin.realms.localization import Localizations
-from gateway.admin.realms.mail_server import MailServerTest, require_sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +24,3 @@ class RealmUseCases:
     listing: RealmListing
     changes: RealmChanges
     localizations: Localizations
-    mail_server_test: MailServerTest

@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from gateway.admin.access import Acting, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client
@@ -81,14 +81,11 @@ async def remove_policy(stores: Stores, realm_id: str, policy_id: str) -> None:
         await stores.documents.remove(realm_id, _KIND, policy_id)
 
 
-class RegistrationPolicies:
+class RegistrationPolicies(Administration):
     """The components of one type."""
 
     type = POLICY_TYPE
     providers = POLICY_PROVIDERS
-
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
         return await realm_policies(stores, realm.id)

@@ -14,13 +14,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.clients import changing_client
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
@@ -131,28 +131,27 @@ _KIND: Final = DocumentKind.CLIENT_INITIAL_ACCESS
 _MOST: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class InitialAccesses:
-    """The use cases. All raise StoreUnavailable."""
+class RegistrationTokenAdministration(Administration):
+    """Initial access tokens of a realm, and registration access tokens of its clients."""
 
-    database: Database
-    changes: Changes
-    tokens: RegistrationTokens
+    def __init__(self, changes: Changes, tokens: RegistrationTokens) -> None:
+        super().__init__(changes)
+        self._tokens = tokens
 
-    async def list(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return them, oldest first, without the tokens themselves."""
-        async with self.database.read() as stores:
+    async def list_accesses(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return the initial accesses, oldest first, without their tokens."""
+        async with self._database.read() as stores:
             return [render_initial_access(access) for access in await _list_accesses(stores, realm)]
 
-    async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
+    async def create_access(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
         """Issue an initial access token; raises InvalidInput and InvalidRequest."""
         expiration, count, origins = _parse_new_access(document)
-        async with self.changes.begin(acting, alone=True) as change:
+        async with self._changes.begin(acting, alone=True) as change:
             now = int(change.now.timestamp())
             access = InitialAccess(str(uuid4()), now, expiration, count, count, origins)
             await _remove_spent(change.stores, change.realm, now)
             await _store_access(change.stores, change.realm, access)
-            token = await self.tokens.initial(change.realm, access, change.now)
+            token = await self._tokens.initial(change.realm, access, change.now)
             change.record(
                 OperationType.CREATE,
                 ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
@@ -162,8 +161,8 @@ class InitialAccesses:
         answer = render_initial_access(access)
         return {"id": answer.pop("id"), "token": token, **answer}
 
-    async def remove(self, acting: Acting, access_id: str) -> None:
-        async with self.changes.begin(acting, alone=True) as change:
+    async def remove_access(self, acting: Acting, access_id: str) -> None:
+        async with self._changes.begin(acting, alone=True) as change:
             if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
                 change.record(
                     OperationType.DELETE,
@@ -171,15 +170,7 @@ class InitialAccesses:
                     f"clients-initial-access/{access_id}",
                 )
 
-
-class ClientRegistrationTokens:
-    """The use case."""
-
-    def __init__(self, changes: Changes, tokens: RegistrationTokens) -> None:
-        self._changes = changes
-        self._tokens = tokens
-
-    async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
+    async def renew_client_token(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Replace the client's token; return the client with it. Raises NotFound, Forbidden."""
         async with changing_client(self._changes, acting, client_id) as (change, client):
             token = await self._tokens.give(change, client)

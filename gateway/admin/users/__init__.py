@@ -29,7 +29,7 @@ from gateway.admin.users.listing import (
     store_missing_keys,
     summarize_user,
 )
-from gateway.admin.users.lockouts import Lockouts, UserLockout
+from gateway.admin.users.lockouts import LOCKOUTS_PATH, Lockouts, UserLockout
 from gateway.admin.users.profiles import (
     ProfileComponents,
     UserProfiles,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from gateway.admin.access import Acting, existing, get_user, get_user_for_update, require_may_join
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.users.listing import user_document
 from gateway.authentication import brute_force_protection
 from gateway.authentication.brute_force_protection import is_locked_for_good, without_lockout_reason
@@ -29,13 +29,12 @@ from gateway.authentication.passwords import PasswordChanges, PreparedPassword, 
 from gateway.authentication.realm_profile import expect_profile, locked_names, profile_rules
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.unique_names import expect_free_names, require_free_names
-from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import REQUIRED_ACTIONS, UPDATE_PASSWORD
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
@@ -165,16 +164,12 @@ def _actions(asked: Sequence[str], known: Sequence[str], given: UserInput) -> tu
 _NAMES: Final = (USERNAME, EMAIL)
 
 
-class UserCreation:
+class UserCreation(Administration):
     """Creates users."""
 
-    def __init__(
-        self, database: Database, changes: Changes, passwords: PasswordChanges, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
+    def __init__(self, changes: Changes, passwords: PasswordChanges) -> None:
+        super().__init__(changes)
         self._passwords = passwords
-        self._clock = clock
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create a user and return its id.
@@ -271,25 +266,20 @@ def _credentials(
     )
 
 
-class UserChanges:
+class UserChanges(Administration):
     """Changes and removes users."""
 
     def __init__(
         self,
-        *,
-        database: Database,
         changes: Changes,
         passwords: PasswordChanges,
         removal: AccountRemoval,
         login_failures: LoginFailureStore,
-        clock: Clock,
     ) -> None:
-        self._database = database
-        self._changes = changes
+        super().__init__(changes)
         self._passwords = passwords
         self._removal = removal
         self._login_failures = login_failures
-        self._clock = clock
 
     async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
         """Change the fields that were sent.
@@ -383,14 +373,14 @@ async def _store_hashed(change: Change, user: User, given: UserInput) -> None:
         await users.set_credential(realm_id, own)
 
 
-class UserActivation:
+class UserActivation(Administration):
     """Enables, disables and unlocks users. All methods raise NotFound and StoreUnavailable.
 
     The user profile is not applied: an account with invalid attributes can still be disabled.
     """
 
     def __init__(self, changes: Changes, failures: LoginFailureStore) -> None:
-        self._changes = changes
+        super().__init__(changes)
         self._failures = failures
 
     async def disable(self, acting: Acting, user_id: str) -> None:

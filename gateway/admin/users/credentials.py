@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting, existing, get_user, get_user_for_update
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.users.administration import invalidate_user
 from gateway.authentication.action_tokens import LinkMail, new_action_token
 from gateway.authentication.engine.proofs import current_credentials_mark
@@ -25,7 +25,6 @@ from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL
 from gateway.domain.mail import MailKind, MailNotSent, mail_server
 from gateway.domain.ports.credentials import PasswordMaker
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, MailFailed, NotFound, WireFamily
 from gateway.domain.secrets import Secret
@@ -86,12 +85,11 @@ class PrecomputedHashes:
 _SERVICE_ACCOUNT: Final = "You can not manage credentials for this user"
 
 
-class UserCredentials:
+class UserCredentials(Administration):
     """The use cases. All raise NotFound and StoreUnavailable, those that change Forbidden."""
 
-    def __init__(self, database: Database, changes: Changes, passwords: PasswordChanges) -> None:
-        self._database = database
-        self._changes = changes
+    def __init__(self, changes: Changes, passwords: PasswordChanges) -> None:
+        super().__init__(changes)
         self._passwords = passwords
 
     async def list(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
@@ -137,7 +135,7 @@ class UserCredentials:
             _record_credential(change, user, f"credentials/{credential.id}")
 
     async def move(
-        self, acting: Acting, user_id: str, credential_id: str, after: str | None
+        self, acting: Acting, user_id: str, credential_id: str, after: str | None = None
     ) -> None:
         """Move a credential behind `after`, or before all others where that is None."""
         async with self._changes.begin(acting) as change:
@@ -216,7 +214,7 @@ class LinkRequest:
     lifespan: int | None = None
 
 
-class UserActionMails:
+class UserActionMails(Administration):
     """Puts the mails into the queue.
 
     `issuer` returns the URL of a realm by its name. Methods raise NotFound, Forbidden,
@@ -227,7 +225,7 @@ class UserActionMails:
     def __init__(
         self, changes: Changes, directory: Directory, issuer: Callable[[str], str]
     ) -> None:
-        self._changes = changes
+        super().__init__(changes)
         self._directory = directory
         self._issuer = issuer
 

@@ -23,6 +23,7 @@ from gateway.admin.access import (
     load_roles,
     require_one_answer,
 )
+from gateway.admin.changes import Administration
 from gateway.admin.users.lockouts import Lockouts, UserLockout
 from gateway.authentication.brute_force_protection import LOCKOUT_ATTRIBUTE
 from gateway.authentication.realm_profile import (
@@ -120,11 +121,8 @@ def _access(rights: Rights) -> dict[str, bool]:
     }
 
 
-class UserListing:
+class UserListing(Administration):
     """Reads users for administrators. All methods raise Forbidden and StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def page(
         self, realm: Realm, rights: Rights, query: UserQuery, page: ListingPage, *, brief: bool

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Administration, Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.authentication.realm_profile import (
     profile_document,
@@ -118,14 +118,11 @@ async def profile_components(stores: Stores, realm: Realm) -> tuple[Component, .
     return () if stored is None else (profile_component(realm.id, stored),)
 
 
-class ProfileComponents:
+class ProfileComponents(Administration):
     """The components of one type: the user profile."""
 
     type = PROFILE_TYPE
     providers = (_PROVIDER,)
-
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
         return await profile_components(stores, realm)

@@ -4,10 +4,11 @@ Keycloak: 7.1 realms, 7.3 clients
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.admin.access import Acting, ListingPage
+from gateway.admin.access import Acting
 from gateway.admin.clients import (
     MANAGE_CLIENTS,
     POLICIES,
@@ -16,7 +17,6 @@ from gateway.admin.clients import (
     VIEW_CLIENTS,
     ClientCertificateAdministration,
     ClientDevices,
-    ClientInstallation,
     ClientNodes,
     ClientPolicies,
     ClientQuery,
@@ -24,6 +24,7 @@ from gateway.admin.clients import (
     ClientUseCases,
     DecidedReach,
 )
+from gateway.admin.clients.listing import ClientListing
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.sessions import ClientSessions
 from gateway.admin.users import read_attribute_query
@@ -47,6 +48,7 @@ from gateway.http.admin.requests import (
     document,
     done,
     entity_reply,
+    listing_page,
 )
 from gateway.http.replies import Reply
 
@@ -145,9 +147,7 @@ def device_operations(devices: ClientDevices, client: str) -> tuple[Operation, .
         rows.delete(
             "",
             "Unlock a device of a client",
-            lambda r: done(
-                devices.unlock(r.acting, r.path["client_id"], r.query.get("device") or "")
-            ),
+            as_caller(devices.unlock, device=lambda r: r.text("device")),
             query=(Query("device", summary="The whole name of the device in its certificate"),),
         ),
     )
@@ -156,8 +156,6 @@ def device_operations(devices: ClientDevices, client: str) -> tuple[Operation, .
 _CLIENT: Final = f"{REALM}/clients/{{client_id}}"
 """`client_id` is the internal id, as in all of Keycloak's admin API."""
 _TEXT: Final = ((b"content-type", b"text/plain"),)
-_SESSIONS: Final = 100
-"""The size of a page of sessions where the request names none."""
 
 
 def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tuple[Operation, ...]:
@@ -255,20 +253,20 @@ def _one_client(clients: ClientUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/service-account-user",
             "Get the service account of a client",
-            for_realm(clients.accounts.read),
+            for_realm(clients.listing.get_service_account),
             returns="UserRepresentation",
         ),
         rows.get(
             "/installation/providers/{provider_id}",
             "Get a configuration file for an adapter of a client",
-            lambda r: _installation(clients.installation, r),
+            lambda r: _installation(clients.listing, r),
         ),
     )
 
 
-async def _installation(installation: ClientInstallation, request: AdminRequest) -> Reply:
-    client_id, provider_id = request.path["client_id"], request.path["provider_id"]
-    text = await installation.write(request.acting, client_id, provider_id, request.public_url)
+async def _installation(listing: ClientListing, request: AdminRequest) -> Reply:
+    names = request.path["client_id"], request.path["provider_id"]
+    text = await listing.render_installation(request.acting, *names, request.public_url)
     return Reply(HTTPStatus.OK, _TEXT, text.encode("utf-8"))
 
 
@@ -304,38 +302,30 @@ def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:
         rows.get(
             "/session-count",
             "Count the online sessions of a client",
-            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=False)),
+            for_realm(partial(sessions.count, offline=False), reply=counted),
             returns="object",
         ),
         rows.get(
             "/offline-session-count",
             "Count the offline sessions of a client",
-            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=True)),
+            for_realm(partial(sessions.count, offline=True), reply=counted),
             returns="object",
         ),
         rows.get(
             "/user-sessions",
             "List the online sessions of a client",
-            lambda r: _list_sessions(sessions, r, offline=False),
+            for_realm(partial(sessions.page, offline=False), page=listing_page),
             returns="[UserSessionRepresentation]",
             query=PAGING,
         ),
         rows.get(
             "/offline-sessions",
             "List the offline sessions of a client",
-            lambda r: _list_sessions(sessions, r, offline=True),
+            for_realm(partial(sessions.page, offline=True), page=listing_page),
             returns="[UserSessionRepresentation]",
             query=PAGING,
         ),
     )
-
-
-async def _list_sessions(
-    sessions: ClientSessions, request: AdminRequest, *, offline: bool
-) -> Reply:
-    page = ListingPage(*request.page(_SESSIONS))
-    client_id = request.path["client_id"]
-    return await document(sessions.page(request.realm, client_id, page, offline=offline))
 
 
 def _nodes(nodes: ClientNodes) -> tuple[Operation, ...]:

@@ -13,8 +13,6 @@ from gateway.http.admin.operations import (
     as_caller,
     for_realm,
 )
-from gateway.http.admin.requests import AdminRequest, document
-from gateway.http.replies import Reply
 
 
 def component_operations(components: Components, keys: KeyMetadata) -> tuple[Operation, ...]:
@@ -31,7 +29,12 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
         rows.get(
             "",
             "List the components that match",
-            lambda r: _list_components(components, r),
+            for_realm(
+                components.matching,
+                parent=lambda r: r.query.get("parent"),
+                of_type=lambda r: r.query.get("type"),
+                name=lambda r: r.query.get("name"),
+            ),
             returns=f"[{schema}]",
             query=(Query("parent"), Query("type"), Query("name")),
         ),
@@ -52,15 +55,8 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
         rows.get(
             f"{one}/sub-component-types",
             "List the types of components that can be created below a component",
-            lambda r: document(components.below(r.realm, r.path["id"], r.query.get("type"))),
+            for_realm(components.below, of_type=lambda r: r.query.get("type")),
             returns="[ComponentTypeRepresentation]",
             query=(Query("type"),),
         ),
-    )
-
-
-async def _list_components(components: Components, request: AdminRequest) -> Reply:
-    parent, of_type, name = (request.query.get(each) for each in ("parent", "type", "name"))
-    return await document(
-        components.matching(request.realm, parent=parent, of_type=of_type, name=name)
     )

@@ -23,17 +23,17 @@ from typing import Final
 from starlette.types import Receive, Scope
 
 from gateway.admin.access import (
-    AccountControl,
     Acting,
     AdminRole,
     ControlledObject,
     ObjectKind,
     Rights,
     missing_rights,
+    require_control_of_request,
     require_rights_of_realm_accounts,
     rights_of,
 )
-from gateway.admin.path_objects import PathObject, PathObjectKind, PathObjects
+from gateway.admin.path_objects import PathObject, PathObjectKind, require_path_objects
 from gateway.domain.callers import Caller
 from gateway.domain.errors import InvalidInput, UnusableSetting
 from gateway.domain.limits.input_sizes import (
@@ -43,6 +43,7 @@ from gateway.domain.limits.input_sizes import (
     large_document,
 )
 from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import (
     ApiRefusal,
@@ -187,8 +188,7 @@ class AdminServices:
 
     context: RealmContext
     authentication: AdminAuthentication
-    control: AccountControl
-    path_objects: PathObjects
+    database: Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class AdminEndpoint(GuardedEndpoint):
         if guard is not None:
             guard.check(acting)
         if controls:
-            await self._services.control.require(acting)
+            await require_control_of_request(acting, self._services.database)
         pairs = tuple(parse_form(query, _MOST_IN_QUERY)) if query else ()
         request = AdminRequest(
             acting=acting,
@@ -316,7 +316,7 @@ class AdminEndpoint(GuardedEndpoint):
         except _INPUT_ERRORS:
             # Only a refused request pays for the look-up: the use cases find the same objects.
             located = self._located.objects(scope["path_params"])
-            await self._services.path_objects.require(realm, located)
+            await require_path_objects(self._services.database, realm, located)
             raise
 
     async def _realm(

@@ -6,7 +6,6 @@ Keycloak: 7.1 realms, 7.3 clients.
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import ListingPage
 from gateway.admin.groups import QUERY_GROUPS, VIEW_GROUPS, GroupShape, GroupUseCases
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.users import read_attribute_query
@@ -22,15 +21,17 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
+    as_caller,
     for_realm,
 )
 from gateway.http.admin.requests import (
+    WANTS_BRIEF,
     AdminRequest,
     counted,
     created_at_reply,
     document,
     document_reply,
-    done,
+    listing_page,
 )
 from gateway.http.replies import Reply
 
@@ -112,14 +113,7 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/members",
             "List the members of a group",
-            lambda r: document(
-                listing.members(
-                    r.realm,
-                    r.path["group_id"],
-                    ListingPage(*r.page(ListingPage().maximum)),
-                    brief=r.flag("briefRepresentation"),
-                )
-            ),
+            for_realm(listing.members, page=listing_page, brief=WANTS_BRIEF),
             returns="[UserRepresentation]",
             query=(*PAGING, BRIEF),
         ),
@@ -133,16 +127,8 @@ def _default_groups(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "", "List the default groups of the realm", for_realm(defaults.list), returns=_MANY
         ),
-        rows.put(
-            "/{group_id}",
-            "Add a default group",
-            lambda r: done(defaults.set(r.acting, r.path["group_id"], is_default=True)),
-        ),
-        rows.delete(
-            "/{group_id}",
-            "Remove a default group",
-            lambda r: done(defaults.set(r.acting, r.path["group_id"], is_default=False)),
-        ),
+        rows.put("/{group_id}", "Add a default group", as_caller(defaults.add_group)),
+        rows.delete("/{group_id}", "Remove a default group", as_caller(defaults.remove_group)),
     )
 
 

@@ -10,8 +10,8 @@ Keycloak: 7 (admin API), 9 (administrative roles), 0.2 (answers to malformed JSO
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import partial
 from http import HTTPStatus
@@ -160,8 +160,9 @@ Offer = tuple[str, UseCase]
 class UseCaseHandler:
     """Calls a use case with the caller or the realm, the rest of the URL in order, and the body.
 
-    Its row decides how the result is answered: as JSON, with an ETag where the row is versioned;
-    as the location of what was created; or as 204.
+    `inputs` read further arguments from the request, by name. Without `reply` the row decides how
+    the result is answered: as JSON, with an ETag where the row is versioned; as the location of a
+    created object; or as 204.
     """
 
     use_case: UseCase
@@ -172,14 +173,16 @@ class UseCaseHandler:
     """The placeholders of the URL below the realm."""
     takes_body: bool = False
     reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None
-    """Of the result; None: the location of what was created, whose name it is."""
+    """Of the result; None: the location of the created object, whose name is the result."""
+    inputs: Mapping[str, Callable[[AdminRequest], object]] = field(default_factory=dict)
 
     def __call__(self, request: AdminRequest) -> Awaitable[Reply]:
         address, path = self.address, request.path
         given = map(path.__getitem__, self.names) if address is None else (address(request),)
         body = (request.body,) if self.takes_body else ()
         subject = request.realm if self.of_realm else request.acting
-        result = self.use_case(subject, *given, *body)
+        named = {name: read(request) for name, read in self.inputs.items()}
+        result = self.use_case(subject, *given, *body, **named)
         return created(request, result) if self.reply is None else self.reply(result)
 
     def for_row(self, row: Operation) -> "UseCaseHandler":
@@ -187,18 +190,29 @@ class UseCaseHandler:
         names = tuple(name for name in _PLACEHOLDER.findall(row.path) if name != "realm")
         shown = entity if row.versioned and row.method == "GET" else document
         changed = None if row.success == HTTPStatus.CREATED else done
-        reply = shown if row.returns else changed
+        reply = self.reply or (shown if row.returns else changed)
         return replace(self, names=names, takes_body=row.body is not None, reply=reply)
 
 
-def as_caller(use_case: UseCase, address: Address | None = None) -> UseCaseHandler:
+def as_caller(
+    use_case: UseCase,
+    address: Address | None = None,
+    *,
+    reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None,
+    **inputs: Address,
+) -> UseCaseHandler:
     """Return the handler of a use case whose first parameter is the caller."""
-    return UseCaseHandler(use_case, of_realm=False, address=address)
+    return UseCaseHandler(use_case, of_realm=False, address=address, reply=reply, inputs=inputs)
 
 
-def for_realm(use_case: UseCase) -> UseCaseHandler:
+def for_realm(
+    use_case: UseCase,
+    *,
+    reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None,
+    **inputs: Address,
+) -> UseCaseHandler:
     """Return the handler of a use case whose first parameter is the realm."""
-    return UseCaseHandler(use_case, of_realm=True)
+    return UseCaseHandler(use_case, of_realm=True, reply=reply, inputs=inputs)
 
 
 class Options(TypedDict, total=False):

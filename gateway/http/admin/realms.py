@@ -10,7 +10,7 @@ from typing import Final
 from gateway.admin.access import AdminRole
 from gateway.admin.changes import RealmCaches
 from gateway.admin.flows import RequiredActionAdministration
-from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
+from gateway.admin.realm_files import RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
 from gateway.admin.sessions import RealmSessions
 from gateway.http.admin.operations import (
@@ -30,12 +30,13 @@ from gateway.http.admin.operations import (
     for_realm,
 )
 from gateway.http.admin.requests import (
+    WANTS_BRIEF,
     AdminRequest,
     constant,
     created_reply,
-    document,
     document_reply,
     done,
+    read_flag,
     rendered_reply,
 )
 from gateway.http.replies import Reply
@@ -64,9 +65,7 @@ def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
         rows.delete(
             "/sessions/{session_id}",
             "End a session",
-            lambda r: done(
-                sessions.end(r.acting, r.path["session_id"], offline=r.flag("isOffline"))
-            ),
+            as_caller(sessions.end, offline=read_flag("isOffline")),
             query=(Query("isOffline", "boolean", "Whether it is an offline session"),),
         ),
         rows.get(
@@ -115,7 +114,7 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.get(
             "",
             "List the realms that the caller administers",
-            lambda r: document(listing.visible(r.acting, brief=r.flag("briefRepresentation"))),
+            as_caller(listing.visible, brief=WANTS_BRIEF),
             returns=f"[{_REALM}]",
             query=(BRIEF,),
         ),
@@ -146,7 +145,7 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.post(
             f"{one}/testSMTPConnection",
             "Test a mail server: send a mail to the address of the caller",
-            as_caller(realms.mail_server_test.run),
+            as_caller(changes.test_mail_server),
             body=Body("object"),
             status=204,
             refuses=(500,),
@@ -177,18 +176,15 @@ def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
         rows.post(
             "/partial-export",
             "Export a realm without its users, with all secrets masked",
-            lambda r: _export(files.partial_export, r),
+            as_caller(
+                files.partial_export.document,
+                clients=read_flag("exportClients"),
+                groups_and_roles=read_flag("exportGroupsAndRoles"),
+            ),
             returns=_REALM,
             status=200,
             query=(Query("exportClients", "boolean"), Query("exportGroupsAndRoles", "boolean")),
         ),
-    )
-
-
-async def _export(exports: PartialExport, request: AdminRequest) -> Reply:
-    clients, groups_and_roles = request.flag("exportClients"), request.flag("exportGroupsAndRoles")
-    return await document(
-        exports.document(request.acting, clients=clients, groups_and_roles=groups_and_roles)
     )
 
 
@@ -217,7 +213,7 @@ def _texts(texts: Localizations) -> tuple[Operation, ...]:
         rows.get(
             one,
             "Get the texts of a locale",
-            lambda r: _get_texts(texts, r),
+            for_realm(texts.texts, fallback=read_flag("useRealmDefaultLocaleFallback")),
             returns="object",
             query=(Query("useRealmDefaultLocaleFallback", "boolean"),),
         ),
@@ -229,11 +225,6 @@ def _texts(texts: Localizations) -> tuple[Operation, ...]:
         rows.put(text, "Add or update a text", as_caller(texts.put), body=Body(media=Media.TEXT)),
         rows.delete(text, "Delete a text", as_caller(texts.remove_text)),
     )
-
-
-async def _get_texts(texts: Localizations, request: AdminRequest) -> Reply:
-    fallback = request.flag("useRealmDefaultLocaleFallback")
-    return await document(texts.texts(request.realm, request.path["locale"], fallback=fallback))
 
 
 async def _get_text(texts: Localizations, request: AdminRequest) -> Reply:

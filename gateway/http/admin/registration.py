@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
 from gateway.admin.realms import VIEW_REALM
-from gateway.admin.registration import InitialAccesses, RegistrationUseCases
+from gateway.admin.registration import RegistrationTokenAdministration, RegistrationUseCases
 from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.http.admin.operations import (
     REALM,
@@ -26,13 +26,13 @@ from gateway.representations.client_registration import convert_description
 def registration_operations(registration: RegistrationUseCases) -> tuple[Operation, ...]:
     """Return every row about how clients register themselves: tokens and policies."""
     rows = Resource(REALM, "Registration of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
-    tokens, accesses = registration.client_tokens, registration.initial_accesses
+    tokens = registration.tokens
     path, schema = "/clients-initial-access", "ClientInitialAccessPresentation"
     return (
         rows.post(
             "/clients/{client_id}/registration-access-token",
             "Replace the registration access token of a client",
-            as_caller(tokens.renew),
+            as_caller(tokens.renew_client_token),
             returns="ClientRepresentation",
             status=200,
         ),
@@ -52,17 +52,22 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
             allowed=VIEW_REALM,
         ),
         rows.get(
-            path, "List the initial access tokens", for_realm(accesses.list), returns=f"[{schema}]"
+            path,
+            "List the initial access tokens",
+            for_realm(tokens.list_accesses),
+            returns=f"[{schema}]",
         ),
         rows.post(
             path,
             "Create an initial access token; it is returned once",
-            lambda r: _create_access(accesses, r),
+            lambda r: _create_access(tokens, r),
             body=Body("ClientInitialAccessCreatePresentation"),
             returns=schema,
         ),
         rows.delete(
-            f"{path}/{{access_id}}", "Delete an initial access token", as_caller(accesses.remove)
+            f"{path}/{{access_id}}",
+            "Delete an initial access token",
+            as_caller(tokens.remove_access),
         ),
     )
 
@@ -74,8 +79,8 @@ async def _convert(request: AdminRequest) -> Reply:
     return document_reply(client)
 
 
-async def _create_access(accesses: InitialAccesses, request: AdminRequest) -> Reply:
-    access = await accesses.add(request.acting, request.body)
+async def _create_access(tokens: RegistrationTokenAdministration, request: AdminRequest) -> Reply:
+    access = await tokens.create_access(request.acting, request.body)
     location = request.url("clients-initial-access", access["id"])
     headers = ((b"location", location.encode("ascii")), *NO_STORE)
     return json_reply(access, status=HTTPStatus.CREATED, headers=headers)

@@ -4,9 +4,10 @@ Keycloak: 7.2 users, 7.3 clients
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from gateway.admin.access import AdminRole, ListingPage
+from gateway.admin.access import AdminRole
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ScopeMappingAdministration
 from gateway.admin.groups import QUERY_GROUPS
 from gateway.admin.roles import (
@@ -34,7 +35,14 @@ from gateway.http.admin.operations import (
     Resource,
     as_caller,
 )
-from gateway.http.admin.requests import AdminRequest, created, document, done
+from gateway.http.admin.requests import (
+    IS_BRIEF,
+    WANTS_BRIEF,
+    AdminRequest,
+    created,
+    document,
+    listing_page,
+)
 from gateway.http.replies import Reply
 
 _ONE: Final = "RoleRepresentation"
@@ -97,9 +105,7 @@ def _container(
         rows.get(
             f"{one}/users",
             "List the users with a role",
-            lambda r: document(
-                members.users(r.acting, _address(r), _page(r), brief=r.flag("briefRepresentation"))
-            ),
+            as_caller(members.users, _address, page=listing_page, brief=WANTS_BRIEF),
             also=QUERY_USERS,
             returns="[UserRepresentation]",
             query=(*PAGING, BRIEF),
@@ -107,7 +113,7 @@ def _container(
         rows.get(
             f"{one}/groups",
             "List the groups with a role",
-            lambda r: document(members.groups(r.acting, _address(r), _page(r), brief=_is_brief(r))),
+            as_caller(members.groups, _address, page=listing_page, brief=IS_BRIEF),
             also=QUERY_GROUPS,
             returns="[GroupRepresentation]",
             query=(*PAGING, BRIEF),
@@ -129,38 +135,36 @@ def _role(roles: RoleUseCases, rows: Resource, one: str) -> tuple[Operation, ...
         rows.get(
             parts,
             "List the roles that a composite role contains",
-            lambda r: document(administration.composites(r.acting, _address(r), _query(r, None))),
+            as_caller(administration.composites, _address, query=lambda r: _query(r, None)),
             returns=_MANY,
             query=SEARCH,
         ),
         rows.post(
             parts,
             "Add roles to a composite role",
-            lambda r: done(administration.compose(r.acting, _address(r), r.body, add=True)),
+            as_caller(partial(administration.compose, add=True), _address),
             body=_ROLES,
             status=204,
         ),
         rows.delete(
             parts,
             "Remove roles from a composite role",
-            lambda r: done(administration.compose(r.acting, _address(r), r.body, add=False)),
+            as_caller(partial(administration.compose, add=False), _address),
             body=_ROLES,
         ),
         rows.get(
             f"{parts}/realm",
             "List the realm roles that a composite role contains",
-            lambda r: document(
-                administration.composites(r.acting, _address(r), RoleQuery(container=""))
-            ),
+            as_caller(administration.composites, _address, query=lambda _: RoleQuery(container="")),
             returns=_MANY,
         ),
         rows.get(
             f"{parts}/clients/{{part_id}}",
             "List the roles of a client that a composite role contains",
-            lambda r: document(
-                administration.composites(
-                    r.acting, _address(r), RoleQuery(container=r.path["part_id"])
-                )
+            as_caller(
+                administration.composites,
+                _address,
+                query=lambda r: RoleQuery(container=r.path["part_id"]),
             ),
             returns=_MANY,
         ),
@@ -174,7 +178,7 @@ async def _list_roles(roles: RoleUseCases, request: AdminRequest) -> Reply:
     query = _query(request, request.path.get("client_id", ""))
     if not search and (first is None or maximum is None):
         query = RoleQuery(container=query.container)
-    brief = _is_brief(request)
+    brief = IS_BRIEF(request)
     return await document(roles.administration.page(request.realm, query, brief=brief))
 
 
@@ -182,14 +186,6 @@ def _query(request: AdminRequest, container: str | None) -> RoleQuery:
     first, maximum = request.page()
     search = (request.query.get("search") or "").strip()
     return RoleQuery(container=container, search=search, first=first, maximum=maximum)
-
-
-def _page(request: AdminRequest) -> ListingPage:
-    return ListingPage(*request.page(ListingPage().maximum))
-
-
-def _is_brief(request: AdminRequest) -> bool:
-    return request.flag("briefRepresentation", default=True)
 
 
 def _address(request: AdminRequest) -> RoleAddress:
@@ -274,9 +270,7 @@ def _mappings(
         yield rows.get(
             f"{path}/composite",
             texts[2],
-            lambda r: document(
-                mapping.share(r.acting, mapped(r), Share.EFFECTIVE, brief=_is_brief(r))
-            ),
+            as_caller(mapping.share, mapped, share=lambda _: Share.EFFECTIVE, brief=IS_BRIEF),
             also=required,
             returns=_MANY,
             query=(BRIEF,),

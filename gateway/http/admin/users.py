@@ -4,11 +4,9 @@ The list of all current lockouts is our addition. Keycloak: 4.3 attack detection
 UPConfig
 """
 
-from http import HTTPStatus
 from typing import Any, Final
 
 from gateway.admin.access import AdminRole, ListingPage
-from gateway.admin.changes import Changes
 from gateway.admin.sessions import UserSessions
 from gateway.admin.users import (
     QUERY_USERS,
@@ -23,7 +21,7 @@ from gateway.admin.users import (
     UserUseCases,
     read_attribute_query,
 )
-from gateway.domain.events import OperationType, ResourceType
+from gateway.admin.users.lockouts import LOCKOUTS_PATH
 from gateway.domain.refusals import MalformedBody
 from gateway.domain.users import UserQuery
 from gateway.http.admin.operations import (
@@ -41,12 +39,14 @@ from gateway.http.admin.operations import (
     for_realm,
 )
 from gateway.http.admin.requests import (
+    IS_BRIEF,
     AdminRequest,
     counted,
     document,
     document_reply,
     done,
     entity_reply,
+    listing_page,
 )
 from gateway.http.replies import JSON_UTF8, Reply, large_json_reply
 from gateway.protocol.requests import Parameters
@@ -57,7 +57,7 @@ _OWN: Final = ("username", "email", "firstName", "lastName")
 
 async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
     """Return a page of the users that match."""
-    page, query = ListingPage(*request.page(ListingPage().maximum)), _user_query(request)
+    page, query = listing_page(request), _user_query(request)
     brief = request.flag("briefRepresentation")
     users = await listing.page(request.realm, request.rights, query, page, brief=brief)
     if _asks_for_linked_users(request.query):
@@ -166,7 +166,6 @@ def _link_request(request: AdminRequest) -> LinkRequest:
 
 _USERS: Final = f"{REALM}/users"
 _USER: Final = f"{_USERS}/{{user_id}}"
-_LOCKOUTS: Final = "attack-detection/brute-force/users"
 _INSTANT: Final = "yyyy-MM-dd, or milliseconds since 1970"
 _FILTERS: Final = (
     *(Query(name) for name in ("username", "email", "firstName", "lastName", "q")),
@@ -178,7 +177,7 @@ _FILTERS: Final = (
 
 
 def user_operations(
-    users: UserUseCases, sessions: UserSessions, changes: Changes, mails: UserActionMails
+    users: UserUseCases, sessions: UserSessions, mails: UserActionMails
 ) -> tuple[Operation, ...]:
     """Return every row about users."""
     return (
@@ -187,7 +186,7 @@ def user_operations(
         *_credentials(users.credentials),
         *_groups(users.groups),
         *_sessions(sessions),
-        *_attack_detection(users.lockouts, changes),
+        *_attack_detection(users.lockouts),
         *action_mail_operations(mails),
     )
 
@@ -313,13 +312,13 @@ def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
         rows.post(
             "/credentials/{credential_id}/moveToFirst",
             "Move a credential before all others",
-            lambda r: _move(credentials, r),
+            as_caller(credentials.move),
             status=204,
         ),
         rows.post(
             "/credentials/{credential_id}/moveAfter/{previous_id}",
             "Move a credential behind another",
-            lambda r: _move(credentials, r),
+            as_caller(credentials.move),
             status=204,
         ),
         rows.put(
@@ -344,12 +343,6 @@ def _object_or_nothing(body: Any) -> dict[str, Any]:
     return body
 
 
-async def _move(credentials: UserCredentials, request: AdminRequest) -> Reply:
-    path = request.path
-    user_id, previous = path["user_id"], path.get("previous_id")
-    return await done(credentials.move(request.acting, user_id, path["credential_id"], previous))
-
-
 async def _disable(credentials: UserCredentials, request: AdminRequest) -> Reply:
     types = request.body
     is_list = isinstance(types, list) and all(isinstance(item, str) for item in types)
@@ -358,20 +351,21 @@ async def _disable(credentials: UserCredentials, request: AdminRequest) -> Reply
     return await done(credentials.require_user(request.realm, request.path["user_id"]))
 
 
+def _search(request: AdminRequest) -> str:
+    return request.text("search")
+
+
 def _groups(groups: UserGroups) -> tuple[Operation, ...]:
     rows = Resource(f"{_USER}/groups", "Groups of users", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "",
             "List the groups of a user",
-            lambda r: document(
-                groups.page(
-                    r.realm,
-                    r.path["user_id"],
-                    r.query.get("search") or "",
-                    ListingPage(*r.page()),
-                    brief=r.flag("briefRepresentation", default=True),
-                )
+            for_realm(
+                groups.page,
+                search=_search,
+                page=lambda r: ListingPage(*r.page()),
+                brief=IS_BRIEF,
             ),
             returns="[GroupRepresentation]",
             query=(*SEARCH, BRIEF),
@@ -379,9 +373,7 @@ def _groups(groups: UserGroups) -> tuple[Operation, ...]:
         rows.get(
             "/count",
             "Count the groups of a user",
-            lambda r: counted(
-                groups.count(r.realm, r.path["user_id"], r.query.get("search") or "")
-            ),
+            for_realm(groups.count, search=_search, reply=counted),
             returns="Count",
             query=SEARCH[:1],
         ),
@@ -426,49 +418,29 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
     )
 
 
-def _attack_detection(lockouts: Lockouts, changes: Changes) -> tuple[Operation, ...]:
-    rows = Resource(f"{REALM}/{_LOCKOUTS}", "Attack detection", VIEW_USERS, MANAGE_USERS)
+def _attack_detection(lockouts: Lockouts) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/{LOCKOUTS_PATH}", "Attack detection", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "",
             "List the users that are locked out",
-            lambda r: _list_lockouts(lockouts, r),
+            for_realm(lockouts.render_all),
             returns="[Lockout]",
         ),
         rows.delete(
             "",
             "Clear all login failures of the realm",
-            lambda r: _clear_failures(lockouts, changes, r),
+            as_caller(lockouts.clear_all),
         ),
         rows.get(
             "/{user_id}",
             "Get the login failures of a user",
-            lambda r: _get_lockout(lockouts, r),
+            for_realm(lockouts.render_status),
             returns="BruteForceStatus",
         ),
         rows.delete(
             "/{user_id}",
             "Clear the login failures of a user",
-            lambda r: _clear_failures(lockouts, changes, r),
+            as_caller(lockouts.clear_user),
         ),
     )
-
-
-async def _list_lockouts(lockouts: Lockouts, request: AdminRequest) -> Reply:
-    return document_reply([each.listed() for each in await lockouts.list(request.realm)])
-
-
-async def _get_lockout(lockouts: Lockouts, request: AdminRequest) -> Reply:
-    return document_reply((await lockouts.of_user(request.realm, request.path["user_id"])).status())
-
-
-async def _clear_failures(lockouts: Lockouts, changes: Changes, request: AdminRequest) -> Reply:
-    user_id = request.path.get("user_id", "")
-    if user_id:
-        await lockouts.clear(request.realm, user_id)
-    else:
-        await lockouts.clear_all(request.acting)
-    async with changes.begin(request.acting) as change:
-        path = f"{_LOCKOUTS}/{user_id}".rstrip("/")
-        change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
-    return Reply(HTTPStatus.NO_CONTENT)

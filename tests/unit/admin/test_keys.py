@@ -110,7 +110,7 @@ async def house(
     async with database.write() as stores:
         await stores.realms.add(REALM)
         await stores.keys.add(first)
-    keys = RealmKeys(database, Changes(database, clock, invalidation), key_factory, clock)
+    keys = RealmKeys(Changes(database, clock, invalidation), key_factory)
     yield House(database, key_factory, clock, invalidation, keys)
     await database.dispose()
 
@@ -337,7 +337,7 @@ async def test_a_rotation_is_stored_whole_or_not_at_all(
     """The factory makes the same key twice: the second is refused, the first keeps no end."""
     factory = PyJwtKeyFactory(rsa_key=lambda: rsa_private_keys[0])
     changes = Changes(house.database, house.clock, house.invalidation)
-    keys = RealmKeys(house.database, changes, factory, house.clock)
+    keys = RealmKeys(changes, factory)
     await keys.rotate(ACTING, algorithm=RS256)
     before = await house.stored()
     with pytest.raises(AlreadyExists):
