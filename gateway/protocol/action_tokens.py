@@ -165,7 +165,7 @@ class ActionTokenEndpoint:
     ) -> tuple[LinkVisit, ActionTokenHandler]:
         """Return the link with its handler once every check has passed."""
         event = request.event
-        event.begin(EventType.EXECUTE_ACTION_TOKEN)
+        event.kind = EventType.EXECUTE_ACTION_TOKEN
         token = _parsed_link(request, key)
         event.user_id, event.client_id = token.user_id, token.client_id
         event.details |= {Detail.TOKEN_ID: token.id, Detail.ACTION: token.kind}
@@ -173,7 +173,7 @@ class ActionTokenEndpoint:
             message = PageMessage.expiredActionTokenNoSessionMessage
             raise refused_link(message, EventError.EXPIRED_CODE, reason="the link has expired")
         handler = self._handlers[token.kind]
-        event.begin(handler.event)
+        event.kind = handler.event
         user, client = await self._current(request, token)
         _require_no_other_user(request, browser, user, client.client)
         sign_in = await self._sign_in(request, token, browser)
