@@ -217,7 +217,7 @@ def _level(caller: AccountCaller) -> int:
 def _note_removal(caller: AccountCaller, credential: Credential) -> None:
     """Note the event; Keycloak records a second one for a one-time password."""
     event = caller.request.event
-    event.begin(EventType.REMOVE_CREDENTIAL)
+    event.kind = EventType.REMOVE_CREDENTIAL
     event.details |= {
         Detail.CREDENTIAL_TYPE: credential.type,
         Detail.SELECTED_CREDENTIAL_ID: credential.id,

@@ -102,7 +102,7 @@ async def _note_change(caller: AccountCaller, changing: Awaitable[ProfileChange]
     except (InvalidUserCredentials, AccountDisabled) as refusal:
         raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
     event = caller.request.event
-    event.begin(EventType.UPDATE_PROFILE)
+    event.kind = EventType.UPDATE_PROFILE
     event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}
     return change
 

@@ -122,7 +122,7 @@ def _note_ended(caller: AccountCaller, ended: Sequence[str]) -> None:
     event = caller.request.event
     for session_id in ended:
         if event.kind is None:
-            event.begin(EventType.LOGOUT)
+            event.kind = EventType.LOGOUT
             event.session_id = session_id
         else:
             event.other_sessions += (session_id,)

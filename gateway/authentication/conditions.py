@@ -3,7 +3,7 @@
 Keycloak: conditional authenticators (26.7), ConditionalLoaAuthenticator
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
 from gateway.authentication.accounts import Accounts
@@ -198,10 +198,9 @@ class UserConfigured(WithoutEffect):
 
     id: ClassVar = USER_CONFIGURED
 
-    def __init__(self, accounts: Accounts, find: Callable[[str], Authenticator]) -> None:
-        """`find` returns the authenticator with an id."""
+    def __init__(self, accounts: Accounts, authenticators: Mapping[str, Authenticator]) -> None:
         self._accounts = accounts
-        self._find = find
+        self._authenticators = authenticators
 
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
         """Return whether they are; sub-flows do not count."""
@@ -212,7 +211,8 @@ class UserConfigured(WithoutEffect):
         if account.credentials is None:
             account = sign_in.account = await self._accounts.with_credentials(account)
         steps = [step for step in flow.steps if step.flow is None]
-        found = [self._find(step.authenticator).is_configured(account) for step in steps]
+        acting = [self._authenticators[step.authenticator] for step in steps]
+        found = [authenticator.is_configured(account) for authenticator in acting]
         if any(step.requirement is Requirement.ALTERNATIVE for step in steps):
             return any(found)
         return all(found)
@@ -250,11 +250,11 @@ def _has_role(roles: EffectiveRoles, name: str) -> bool:
 
 
 def conditions(
-    services: AuthenticationServices, find: Callable[[str], Authenticator]
-) -> tuple[FlowCondition, ...]:
-    """Return every condition that acts; `find` returns the authenticator with an id."""
-    return (
-        UserConfigured(services.accounts, find),
+    services: AuthenticationServices, authenticators: Mapping[str, Authenticator]
+) -> Mapping[str, FlowCondition]:
+    """Return every condition that acts, by id."""
+    every: tuple[FlowCondition, ...] = (
+        UserConfigured(services.accounts, authenticators),
         UserRole(services.directory),
         UserAttribute(services.directory),
         RequestedClientScope(),
@@ -262,3 +262,4 @@ def conditions(
         SubFlowExecuted(),
         LevelOfAuthentication(services.accounts),
     )
+    return {each.id: each for each in every}

@@ -7,10 +7,11 @@ Keycloak: AuthenticationProcessor (26.7)
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from gateway.authentication.accounts import Account
-from gateway.authentication.authenticators import Unavailable, authenticators
+from gateway.authentication.authenticators import authenticators
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine import (
     Challenged,
@@ -45,7 +46,6 @@ from gateway.authentication.engine.required_action import (
 from gateway.authentication.engine.sign_in import (
     BROWSER_SESSION,
     UNKNOWN_USER,
-    Authenticator,
     Form,
     SignIn,
 )
@@ -76,7 +76,7 @@ OTHER_WAY: Final = "authenticationExecution"
 """The field of a form that selects an execution."""
 _SELECTING: Final = "authentication-selector"
 """The note of a session whose page is the list of executions."""
-_Work = Callable[[SignIn, FlowRun], Awaitable[Progress]]
+_Work = Callable[[FlowRun], Awaitable[Progress]]
 
 
 class SignInEngine:
@@ -96,7 +96,8 @@ class SignInEngine:
 
     def __init__(self, services: AuthenticationServices) -> None:
         self._services = services
-        self._steps = _flow_steps(services)
+        acting = authenticators(services)
+        self._steps = FlowSteps(acting, conditions(services, acting), services.accounts)
         self._lockouts = PermanentLockouts(services.database, services.invalidation)
         pending = PendingActions(services.database, services.accounts)
         self._actions = RequiredActions(services.accounts, pending, required_actions(services))
@@ -197,12 +198,7 @@ class SignInEngine:
     async def _begin(self, context: SignInContext, session: AuthenticationSession) -> SignInResult:
         if session.stage is Stage.AUTHENTICATED:
             return await self._finish(context, session)
-
-        async def work(sign_in: SignIn, flow: FlowRun) -> Progress:
-            del sign_in
-            return await flow.run()
-
-        return await self._step(context, session, work)
+        return await self._step(context, session, FlowRun.run)
 
     async def _restart(
         self, context: SignInContext, session: AuthenticationSession
@@ -246,8 +242,8 @@ class SignInEngine:
         if _has_lost_session(context, session):
             return PageExpired(session, context.client)
 
-        async def work(sign_in: SignIn, flow: FlowRun) -> Progress:
-            del flow
+        async def perform(flow: FlowRun) -> Progress:
+            sign_in = flow.sign_in
             sign_in.challenge = await self._actions.submit(sign_in, form)
             if sign_in.challenge is not None:
                 return Progress.WAITING
@@ -256,7 +252,7 @@ class SignInEngine:
                 keep_address(sign_in)
             return Progress.SUCCEEDED
 
-        return await self._step(context, session, work)
+        return await self._step(context, session, perform)
 
     async def _take_way(
         self, context: SignInContext, session: AuthenticationSession, chosen: str
@@ -281,11 +277,8 @@ class SignInEngine:
         path = () if found is None else found.path(execution)
         if not path or _has_lost_session(context, session):  # the flow was changed meanwhile
             return await self._restart(context, session)
-
-        async def work(sign_in: SignIn, flow: FlowRun) -> Progress:
-            del sign_in
-            return await (flow.show(path) if form is None else flow.submit(path, form))
-
+        show, submit = partial(FlowRun.show, path=path), partial(FlowRun.submit, path=path)
+        work = show if form is None else partial(submit, form=form)
         return await self._step(context, session, work)
 
     async def _step(
@@ -304,7 +297,7 @@ class SignInEngine:
                     sign_in, sign_in.account
                 ):
                     return await self._again(context, session)
-                progress = await work(sign_in, FlowRun(self._steps, sign_in, checks))
+                progress = await work(FlowRun(sign_in, self._steps, checks))
                 step = await self._result(sign_in, checks, progress)
             except SignInRefused as refusal:
                 after = sign_in.next_session()
@@ -428,20 +421,8 @@ class SignInEngine:
         )
 
 
-def _flow_steps(services: AuthenticationServices) -> FlowSteps:
-    """Return every authenticator and condition that acts."""
-    acting = {each.id: each for each in authenticators(services)}
-
-    def find(name: str) -> Authenticator:
-        return acting.get(name) or Unavailable(name)
-
-    decide = {each.id: each for each in conditions(services, find)}
-    return FlowSteps(find, decide, services.accounts)
-
-
-async def _succeeded(sign_in: SignIn, flow: FlowRun) -> Progress:
-    del flow
-    done = sign_in.stage is Stage.AUTHENTICATED
+async def _succeeded(flow: FlowRun) -> Progress:
+    done = flow.sign_in.stage is Stage.AUTHENTICATED
     return Progress.SUCCEEDED if done else Progress.FAILED
 
 

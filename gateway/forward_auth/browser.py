@@ -287,7 +287,7 @@ class SiteSignIn:
         client = await self._client(visit)
         redeemed = await self._redeem(visit, client.client, code, pending)
         if not hmac.compare_digest((redeemed.code.nonce or "").encode(), pending.nonce.encode()):
-            visit.request.event.fail(EventError.INVALID_CODE)
+            visit.request.event.error = EventError.INVALID_CODE
             raise SignInFailed("the code was issued with another nonce", pending.return_url)
         return await self._store(visit, client.client, redeemed, pending)
 
@@ -319,7 +319,7 @@ class SiteSignIn:
             "redirect_uri": f"{visit.origin}{CALLBACK_PATH}",
             "code_verifier": pending.verifier,
         }
-        visit.request.event.begin(EventType.CODE_TO_TOKEN)
+        visit.request.event.kind = EventType.CODE_TO_TOKEN
         visit.request.event.client_id = client.client_id
         # A refresh token is never issued, so nothing could use an offline session.
         request = replace(visit.request, parameters=Parameters(form))
@@ -428,7 +428,7 @@ class SiteSignOut:
         Return the frames of clients that log out in the browser.
         """
         realm = visit.request.realm.realm
-        visit.request.event.begin(EventType.LOGOUT)
+        visit.request.event.kind = EventType.LOGOUT
         visit.request.event.client_id = visit.site.client
         frames: list[ClientFrame] = []
         for value in values:

@@ -345,7 +345,7 @@ async def record_refusal(
 ) -> None:
     """Record a refusal by the checks of the realm, before the request is read."""
     request = await context.request(entry, exchange.facts, Parameters())
-    request.event.begin(event)
+    request.event.kind = event
     context.events.refused(request, refusal)
 
 

@@ -178,7 +178,7 @@ def _recorded_event(
     request: ProtocolRequest, kind: EventType, client_id: str | None = None
 ) -> Iterator[None]:
     """Begin the event, and turn a refusal into the answer of OAuth."""
-    request.event.begin(kind)
+    request.event.kind = kind
     if client_id is not None:
         request.event.client_id = client_id
     try:

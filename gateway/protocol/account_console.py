@@ -164,6 +164,6 @@ def _has_pages(client: Client) -> bool:
 
 
 def _disabled(request: ProtocolRequest) -> PageError:
-    request.event.begin(EventType.LOGIN)
+    request.event.kind = EventType.LOGIN
     message, error = PageMessage.accountConsoleDisabledMessage, EventError.CLIENT_DISABLED
     return PageError(message, event_error=error, status=HTTPStatus.NOT_FOUND)

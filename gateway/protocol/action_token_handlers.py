@@ -242,7 +242,7 @@ class UpdateEmailLink:
             raise _update_cancelled(visit) from ended
         except ProfileRejected as rejected:
             first = rejected.violations[0]
-            request.event.fail(EventError.EMAIL_IN_USE)
+            request.event.error = EventError.EMAIL_IN_USE
             arguments = tuple(map(str, first.parameters))
             return Refused(SignInStopped(EventError.EMAIL_IN_USE, first.message, arguments), client)
         except SignInRefused as refusal:

@@ -161,7 +161,7 @@ class ActionTokenEndpoint:
         self, request: ProtocolRequest, key: str | None, browser: Browser
     ) -> tuple[LinkVisit, ActionTokenHandler]:
         event = request.event
-        event.begin(EventType.EXECUTE_ACTION_TOKEN)
+        event.kind = EventType.EXECUTE_ACTION_TOKEN
         token = _parsed_link(request, key)
         event.user_id, event.client_id = token.user_id, token.client_id
         event.details |= {Detail.TOKEN_ID: token.id, Detail.ACTION: token.kind}
@@ -169,7 +169,7 @@ class ActionTokenEndpoint:
             message = PageMessage.expiredActionTokenNoSessionMessage
             raise refused_link(message, EventError.EXPIRED_CODE, reason="the link has expired")
         handler = self._handlers[token.kind]
-        event.begin(handler.event)
+        event.kind = handler.event
         user, client = await self._current(request, token)
         _require_no_other_user(request, browser, user, client.client)
         sign_in = await self._sign_in(request, token, browser)

@@ -149,7 +149,7 @@ class UserCodes:
 
         Raises UserCodeRefused, PageError where its client has changed, and StoreUnavailable.
         """
-        request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
+        request.event.kind = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
         # A text that cannot be a code counts as a guess too.
         code = parse_user_code(typed) or ""
         guesser = caller_of(request.remote_address)
@@ -184,7 +184,7 @@ class UserCodes:
 
 def note_verified(request: ProtocolRequest, device: DeviceConnection) -> None:
     """Record that the code was right; what the sign-in comes to is recorded at its end."""
-    request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
+    request.event.kind = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
     request.event.client_id = device.client.client.client_id
     request.event.details[Detail.SCOPE] = device.scopes.text
 
@@ -290,7 +290,7 @@ class DeviceAuthorizationEndpoint:
         self, request: ProtocolRequest
     ) -> tuple[AuthenticatedClient, IssuedDeviceCodes]:
         """Return who asked and the codes; raises OAuthError or StoreUnavailable."""
-        request.event.begin(EventType.OAUTH2_DEVICE_AUTH)
+        request.event.kind = EventType.OAUTH2_DEVICE_AUTH
         caller = await self._clients.authenticate(request)
         check_caller(request, caller, EventKind.DEVICE_AUTHORIZATION_REQUEST)
         client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
@@ -322,7 +322,7 @@ class DeviceAuthorizationEndpoint:
         )
         checks.check_sizes(draft)
         pkce.check_code_challenge(draft)
-        requested = draft.get("scope") or ""
+        requested = draft.parameters.get("scope") or ""
         excess = scope_excess(requested)
         if excess is not None:
             raise refused("invalid_scope", f"Invalid scopes: {excess}", EventError.INVALID_REQUEST)
@@ -346,7 +346,7 @@ class DeviceAuthorizationEndpoint:
                 client_id=draft.client.client.client_id,
                 scope=" ".join(draft.scopes.names) if draft.scopes else "",
                 interval=interval,
-                nonce=draft.get("nonce") or None,
+                nonce=draft.parameters.get("nonce") or None,
                 code_challenge=challenge.challenge if challenge else None,
                 code_challenge_method=challenge.method if challenge else None,
                 certificate=bound_certificate(draft.client.client, certificate),

@@ -59,7 +59,7 @@ class IntrospectionEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, dict[str, Any]]:
         """Return who asked and the answer; raises OAuthError or StoreUnavailable."""
-        request.event.begin(EventType.INTROSPECT_TOKEN)
+        request.event.kind = EventType.INTROSPECT_TOKEN
         caller = await self._authenticate(request)
         if request.parameters.repeated:
             raise _refused("duplicated parameter")
@@ -138,7 +138,7 @@ class IntrospectionEndpoint:
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
-    request.event.fail(error)
+    request.event.error = error
     request.event.details[Detail.REASON] = reason
     return INACTIVE
 

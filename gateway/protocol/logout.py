@@ -255,7 +255,7 @@ class BrowserLogout:
         self, request: ProtocolRequest, identity: BrowserIdentity | None
     ) -> LogoutOutcome:
         """Answer a request of a client or of the user; raises PageError and StoreUnavailable."""
-        request.event.begin(EventType.LOGOUT)
+        request.event.kind = EventType.LOGOUT
         asked = await check_logout_request(request, request.parameters, self._directory)
         if identity is not None and not _may_end(asked, identity.session):
             request.event.withdraw()
@@ -269,7 +269,7 @@ class BrowserLogout:
             request.event.withdraw()
         else:
             request.event.session_id = asked.hinted_session
-            request.event.fail(EventError.SESSION_EXPIRED)
+            request.event.error = EventError.SESSION_EXPIRED
         return LoggedOut(asked.client, asked.target, has_ended=asked.hint is not None)
 
     async def confirm(
@@ -280,7 +280,7 @@ class BrowserLogout:
         `stored` is what `LogoutRequest.stored` returned for this session, None where the form is
         no such one. Raises PageError and StoreUnavailable.
         """
-        request.event.begin(EventType.LOGOUT)
+        request.event.kind = EventType.LOGOUT
         if stored is None or identity is None:
             raise PageError(PageMessage.failedLogout, event_error=EventError.SESSION_EXPIRED)
         asked = await check_logout_request(request, stored, self._directory)
@@ -345,7 +345,7 @@ class LogoutEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
         """End the session of the token, again without complaint; raises OAuthError."""
-        request.event.begin(EventType.LOGOUT)
+        request.event.kind = EventType.LOGOUT
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()

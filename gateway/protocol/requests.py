@@ -125,12 +125,6 @@ class EventDraft:
     further: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
     """Further events of the same user from the same address."""
 
-    def begin(self, kind: EventType) -> None:
-        self.kind = kind
-
-    def fail(self, error: str) -> None:
-        self.error = error
-
     def refuse(self, failure: EventFailure) -> None:
         """Note the error of a refusal, and the reason where it gives one."""
         if failure.reason is not None:

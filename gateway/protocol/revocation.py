@@ -51,7 +51,7 @@ class RevocationEndpoint:
         A token that is not ours to revoke is reported with status 200, as an error that the
         caller need not act on. Raises OAuthError or StoreUnavailable.
         """
-        request.event.begin(EventType.REVOKE_GRANT)
+        request.event.kind = EventType.REVOKE_GRANT
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
@@ -61,7 +61,7 @@ class RevocationEndpoint:
         try:
             await self._revoke(request, caller, token)
         except InvalidToken as error:
-            request.event.fail(error.event_error)
+            request.event.error = error.event_error
             return caller, OAuthError("invalid_token", "Invalid token", reason=str(error))
         return caller, None
 

@@ -138,7 +138,7 @@ class SessionJoining:
         StoreUnavailable.
         """
         event, user = request.event, finished.user.user
-        event.begin(EventType.LOGIN)
+        event.kind = EventType.LOGIN
         event.client_id, event.user_id = asked.client.client.client_id, user.id
         event.details |= {
             Detail.AUTH_METHOD: OPENID_CONNECT,

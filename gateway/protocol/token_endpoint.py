@@ -84,7 +84,7 @@ class TokenEndpoint:
             if grant_type is None:
                 raise OAuthError("invalid_request", "Missing form parameter: grant_type")
             raise unsupported_grant()
-        request.event.begin(grant.event)
+        request.event.kind = grant.event
         request.event.details[Detail.GRANT_TYPE] = grant_type
         caller = await self._clients.authenticate(request)
         repeated = request.parameters.repeated_names

@@ -50,7 +50,7 @@ class UserinfoEndpoint:
         Raises BearerChallenge, OriginRefused, StoreUnavailable, and OAuthError where realm or
         client has no key for the JWT.
         """
-        request.event.begin(EventType.USER_INFO_REQUEST)
+        request.event.kind = EventType.USER_INFO_REQUEST
         request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
         active = await self._active(request, _only_token(request))
         if OPENID not in str(active.claims.get("scope", "")).split():

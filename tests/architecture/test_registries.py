@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from inspect import signature
@@ -16,7 +16,6 @@ import pytest
 from gateway import listeners
 from gateway.authentication.authenticators import authenticators
 from gateway.authentication.conditions import conditions
-from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.registration import form_actions
 from gateway.authentication.services import AuthenticationServices
 from gateway.client_policies import CONDITIONS as POLICY_CONDITIONS
@@ -39,10 +38,8 @@ from gateway.settings import SETTING_NAMES, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = AuthenticationServices(*([cast("Any", None)] * len(fields(AuthenticationServices))))
-AUTHENTICATORS = {each.id: each for each in authenticators(SERVICES)}
-CONDITIONS = {
-    each.id: each for each in conditions(SERVICES, cast("Callable[[str], Authenticator]", None))
-}
+AUTHENTICATORS = authenticators(SERVICES)
+CONDITIONS = conditions(SERVICES, AUTHENTICATORS)
 """None is run: the services that they would use are left out."""
 
 

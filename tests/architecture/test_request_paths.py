@@ -24,7 +24,7 @@ AIM: Final = {
     "setting of a realm": Bar(300, 80),
     "forward-auth decision": Bar(74, 31),
 }
-MOST: Final = AIM | {"sign-in to the code": Bar(301, 75)}
+MOST: Final = AIM | {"sign-in to the code": Bar(289, 75)}
 """A bar above its aim is the number as measured: it may only go down."""
 
 

@@ -14,7 +14,6 @@ from gateway.authentication.accounts import Account, Accounts, unknown_account
 from gateway.authentication.action_tokens import LinkMail, new_action_token, user_action_lifespan
 from gateway.authentication.authenticators.username_password import (
     USERNAME_FIELD,
-    submitted_username,
 )
 from gateway.authentication.engine.proofs import password_mark, with_link
 from gateway.authentication.engine.results import AccountChange
@@ -183,7 +182,7 @@ class ResetChooseUser:
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's."""
         del config
-        username = submitted_username(form)
+        username = form.get(USERNAME_FIELD, "").strip()
         if not username:
             _record_choice(sign_in, EventError.USERNAME_MISSING)
             return _choose_user_form(sign_in, MessageKey.MISSING_USERNAME)

@@ -47,11 +47,6 @@ def username_fields(sign_in: SignIn) -> Mapping[str, str]:
     return {**fields, REMEMBER_ME_FIELD: _ON} if remember and offered else fields
 
 
-def submitted_username(form: Form) -> str:
-    """Return the user name without the blanks around it."""
-    return form.get(USERNAME_FIELD, "").strip()
-
-
 def note_remember_me(sign_in: SignIn, form: Form) -> None:
     """Note whether the session is to outlive the browser, where the realm offers it."""
     wanted = form.get(REMEMBER_ME_FIELD, "").lower() == _ON
@@ -122,7 +117,7 @@ class UsernameForm:
         del config
         if self._passkeys.are_submitted(sign_in, form):
             return await self._passkeys.submit(sign_in, form, partial(self._form, sign_in))
-        username = submitted_username(form)
+        username = form.get(USERNAME_FIELD, "").strip()
         if not username:
             return self._form(sign_in, MessageKey.MISSING_USERNAME)
         sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
@@ -228,7 +223,7 @@ class UsernamePasswordForm:
         if sign_in.account is not None:
             wrong = MessageKey.INVALID_PASSWORD
             return password_check(self._checks, sign_in, password, again, wrong=wrong)
-        username = submitted_username(form)
+        username = form.get(USERNAME_FIELD, "").strip()
         sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
         note_remember_me(sign_in, form)
         forget = sign_in.forget_user

@@ -59,13 +59,17 @@ class GuardedChecks(AsyncExitStack):
         self._guarded_as = ""
 
     async def require_proven(self, sign_in: SignIn, account: Account, check: SecretCheck) -> None:
-        """Return where the secret is right.
+        """Return where the secret is right; another account is another attempt.
 
         Raises InvalidUserCredentials, AccountDisabled, Overloaded or StoreUnavailable.
         """
-        attempt = await self._attempt_at(sign_in, account)
+        attempt, name, user = self._attempt, account.guarded_as, account.user
+        if attempt is None or self._guarded_as != name:
+            realm, address = sign_in.realm, sign_in.context.address
+            reserved = self._guard.attempt(brute_force_rules(realm), realm.id, name, address)
+            attempt = self._attempt = await self.enter_async_context(reserved)
+            self._guarded_as = name
         proved = await check.prove(attempt.admitted)
-        user = account.user
         if user is None or not (proved and attempt.admitted and account.may_sign_in):
             second_factor = bool(sign_in.used)
             raise await self._refusal(sign_in, account, attempt, second_factor=second_factor)
@@ -77,16 +81,6 @@ class GuardedChecks(AsyncExitStack):
         """Clear the failures of the user who has signed in."""
         if self._attempt is not None:
             await self._attempt.succeeded()
-
-    async def _attempt_at(self, sign_in: SignIn, account: Account) -> Attempt:
-        """Return the request's attempt at the account; another account is another attempt."""
-        if self._attempt is None or self._guarded_as != account.guarded_as:
-            realm, name = sign_in.realm, account.guarded_as
-            rules, address = brute_force_rules(realm), sign_in.context.address
-            attempt = self._guard.attempt(rules, realm.id, name, address)
-            self._attempt = await self.enter_async_context(attempt)
-            self._guarded_as = name
-        return self._attempt
 
     async def _refusal(
         self, sign_in: SignIn, account: Account, attempt: Attempt, *, second_factor: bool

@@ -83,7 +83,7 @@ class DevicePages:
         exchange.log.reason = str(refusal.reason)
         event, failure = request.protocol.event, refusal.event
         if failure is not None:
-            event.fail(failure.error)
+            event.error = failure.error
             event.details |= {failure.detail: failure.reason or ""}
         message = Message(LocalizedText(refusal.message))
         return await self._ask(request, "", message, refusal.status)

@@ -55,7 +55,7 @@ async def check_client(draft: AuthorizationDraft) -> None:
     """Find the client; raises PageError or StoreUnavailable. Keycloak: 12.10 authorization."""
     if draft.entry is not None:
         return
-    client_id = draft.get("client_id")
+    client_id = draft.parameters.get("client_id")
     if client_id is None or "client_id" in draft.request.parameters.repeated_names:
         reason = (
             "Parameter 'client_id' not present or present multiple times in the HTTP request"
@@ -91,12 +91,12 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
     Parameters beside it do not count. Users may reload the page: the request is used up when its
     response is issued. Spec: RFC 9126 §4; Keycloak: 12.8 PAR
     """
-    uri = draft.get("request_uri")
+    uri = draft.parameters.get("request_uri")
     if uri is None or not uri.startswith(PUSHED):
         return
     if "request_uri" in draft.request.parameters.repeated_names:
         raise invalid_request_page("'request_uri' is present multiple times")
-    if draft.get("request") is not None:
+    if draft.parameters.get("request") is not None:
         raise invalid_request_page(
             "Illegal to use both 'request' and 'request_uri' parameters together"
         )
@@ -118,7 +118,7 @@ def check_sizes(draft: AuthorizationDraft) -> None:
     see. attacks C24.
     """
     for name, longest in LONGEST_PARAMETERS.items():
-        text = draft.get(name)
+        text = draft.parameters.get(name)
         if text is not None and (len(text) > longest or "\0" in text):
             description = f"Invalid parameter: {name}"
             raise refused("invalid_request", description, EventError.INVALID_REQUEST)
@@ -132,7 +132,7 @@ def check_policies_at_start(draft: AuthorizationDraft) -> None:
     if draft.is_push:
         return
     client = draft.client.client
-    uri = draft.get("redirect_uri") or client.redirects.only(draft.base_url)
+    uri = draft.parameters.get("redirect_uri") or client.redirects.only(draft.base_url)
     pushed = None if draft.pushed_reference is None else draft.parameters
     try:
         check_authorization_start(draft.request, draft.client, uri, pushed)
@@ -146,7 +146,7 @@ def check_redirect_uri(draft: AuthorizationDraft) -> None:
     A request without `openid` may leave it out where the client has one alone. Keycloak: 12.10
     authorization; Spec: RFC 6749 §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
     """
-    uri = draft.get("redirect_uri")
+    uri = draft.parameters.get("redirect_uri")
     found = uri
     if uri is None:
         found = _only_redirect_uri(draft)
@@ -158,12 +158,12 @@ def check_redirect_uri(draft: AuthorizationDraft) -> None:
         message, error = PageMessage.invalidParameterMessage, EventError.INVALID_REDIRECT_URI
         raise PageError(message, "redirect_uri", event_error=error)
     draft.redirect_uri, draft.redirect_uri_sent = found, uri is not None
-    state = draft.get("state")
+    state = draft.parameters.get("state")
     draft.state = state if state is not None and len(state) <= LONGEST_PARAMETERS["state"] else None
 
 
 def _only_redirect_uri(draft: AuthorizationDraft) -> str | None:
-    if OPENID in (draft.get("scope") or "").split(" "):
+    if OPENID in (draft.parameters.get("scope") or "").split(" "):
         return None
     return draft.client.client.redirects.only(draft.base_url)
 
@@ -181,7 +181,7 @@ def check_response_type(draft: AuthorizationDraft) -> None:
     Its words may be in any order. Keycloak: 12.10 authorization; Spec: RFC 6749 §3.1.1, RFC 9101
     §6.3
     """
-    text = draft.get("response_type")
+    text = draft.parameters.get("response_type")
     if text is None:
         description = "Missing parameter: response_type"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
@@ -210,7 +210,7 @@ def check_response_mode(draft: AuthorizationDraft) -> None:
     Keycloak: 12.10 authorization; Spec: OAuth 2.0 Multiple Response Type Encoding Practices §3,
     JARM §2.3.1
     """
-    text = draft.get("response_mode")
+    text = draft.parameters.get("response_mode")
     if text in {None, JWT}:
         mode: ResponseMode | None = _default_response_mode(draft, text)
     else:
@@ -292,13 +292,15 @@ def check_nonce(draft: AuthorizationDraft) -> None:
 
     Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11.
     """
-    if ResponseType.ID_TOKEN in draft.response_type and draft.get("nonce") is None:
+    if ResponseType.ID_TOKEN in draft.response_type and draft.parameters.get("nonce") is None:
         raise refused("invalid_request", "Missing parameter: nonce", EventError.INVALID_REQUEST)
 
 
 def check_scope(draft: AuthorizationDraft) -> None:
     """Keep the scopes; raises OAuthError. Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization."""
-    draft.scopes = grant_scopes(draft.request.realm, draft.client.client, draft.get("scope"))
+    draft.scopes = grant_scopes(
+        draft.request.realm, draft.client.client, draft.parameters.get("scope")
+    )
 
 
 _SECONDS: Final = re.compile("-?[0-9]{1,10}", re.ASCII)
@@ -310,7 +312,7 @@ def check_max_age(draft: AuthorizationDraft) -> None:
 
     Spec: OpenID Connect Core §3.1.2.1; Keycloak: 12.10 authorization.
     """
-    text = draft.get("max_age")
+    text = draft.parameters.get("max_age")
     if text is None:
         return
     if _SECONDS.fullmatch(text) is None or int(text) > _LARGEST_MAX_AGE:
@@ -330,7 +332,7 @@ def check_prompt(draft: AuthorizationDraft) -> None:
     page of registration, where the realm permits users to register. Spec: OpenID Connect Core
     §3.1.2.1; Keycloak: 12.10 authorization
     """
-    words = frozenset((draft.get("prompt") or "").split())
+    words = frozenset((draft.parameters.get("prompt") or "").split())
     allowed = draft.request.realm.realm.login.registration_allowed
     if Prompt.CREATE in words and not allowed and not draft.is_push:
         message, error = PageMessage.registrationNotAllowedMessage, EventError.INVALID_REQUEST
@@ -346,7 +348,7 @@ def check_claims(draft: AuthorizationDraft) -> None:
     Keycloak leaves out what it cannot read. Here the client gets an error, since an essential claim
     in it would be lost. Spec: OpenID Connect Core §5.5
     """
-    text = draft.get("claims")
+    text = draft.parameters.get("claims")
     if not text:
         return
     try:
@@ -372,7 +374,7 @@ def check_id_token_hint(draft: AuthorizationDraft) -> None:
     Keycloak leaves out one that it cannot verify, and so does this: the client compares the user
     that signs in with the one it expected. Spec: OpenID Connect Core §3.1.2.1; attacks C23
     """
-    token = draft.get("id_token_hint")
+    token = draft.parameters.get("id_token_hint")
     if not token:
         return
     try:

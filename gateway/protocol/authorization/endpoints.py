@@ -62,7 +62,7 @@ class AuthorizationEndpoint:
 
     async def check(self, request: ProtocolRequest) -> AuthorizationRequest:
         """Return the verified request. Raises PageError, RedirectError or StoreUnavailable."""
-        request.event.begin(EventType.LOGIN)
+        request.event.kind = EventType.LOGIN
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
         await _run_for_browser(draft, CHECKS)
         return draft.finished()
@@ -182,7 +182,7 @@ class PushedRequestEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, PushedRequest]:
         """Return the reference; raises OAuthError or StoreUnavailable."""
-        request.event.begin(EventType.PUSHED_AUTHORIZATION_REQUEST)
+        request.event.kind = EventType.PUSHED_AUTHORIZATION_REQUEST
         caller = await self._clients.authenticate(request)
         check_caller(request, caller, EventKind.PUSHED_AUTHORIZATION_REQUEST)
         if request.parameters.raw("request_uri") is not None:

@@ -382,10 +382,6 @@ class AuthorizationDraft:
         """Whether the response contains a token."""
         return bool(self.response_type & {ResponseType.TOKEN, ResponseType.ID_TOKEN})
 
-    def get(self, name: str) -> str | None:
-        """Return a parameter as sent, empty included; None where it is absent."""
-        return self.parameters.get(name)
-
     def target(self) -> ResponseTarget | None:
         """Return where an error goes; None until client and redirect URI were verified."""
         if self.entry is None or self.redirect_uri is None:
@@ -395,14 +391,14 @@ class AuthorizationDraft:
 
     def _requested_mode(self) -> ResponseMode:
         """Return the mode for the refusal of a response type, which no mode was checked with."""
-        named = self.get("response_mode")
+        named = self.parameters.get("response_mode")
         return ResponseMode(named) if named in set(ResponseMode) else ResponseMode.QUERY
 
     def finished(self) -> AuthorizationRequest:
         """Return the verified request; raises LookupError before the checks have run."""
         if self.redirect_uri is None or self.scopes is None:
             raise LookupError("the checks have not run")
-        action, _, parameter = (self.get("kc_action") or "").partition(":")
+        action, _, parameter = (self.parameters.get("kc_action") or "").partition(":")
         requires_consent = self.demands.requires_consent
         return AuthorizationRequest(
             client=asking_for_consent(self.client) if requires_consent else self.client,
@@ -414,21 +410,21 @@ class AuthorizationDraft:
             response_mode=self.response_mode,
             scopes=self.scopes,
             state=self.state,
-            nonce=self.get("nonce"),
+            nonce=self.parameters.get("nonce"),
             prompt=self.prompt,
             max_age=self.max_age,
-            login_hint=self.get("login_hint") or None,
+            login_hint=self.parameters.get("login_hint") or None,
             hinted_user=self.hinted_user,
             level=self.level,
-            acr_values=self.get("acr_values"),
+            acr_values=self.parameters.get("acr_values"),
             enforced_flow=self.demands.flow,
             claims=self.claims,
-            ui_locales=tuple((self.get("ui_locales") or "").split()),
-            display=self.get("display") or None,
+            ui_locales=tuple((self.parameters.get("ui_locales") or "").split()),
+            display=self.parameters.get("display") or None,
             code_challenge=self.code_challenge,
             action=action or None,
             action_parameter=parameter or None,
-            identity_provider=self.get("kc_idp_hint") or None,
+            identity_provider=self.parameters.get("kc_idp_hint") or None,
             certificate=self.certificate,
-            proof_key=self.get(DPOP_KEY),
+            proof_key=self.parameters.get(DPOP_KEY),
         )

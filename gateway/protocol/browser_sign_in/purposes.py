@@ -146,7 +146,7 @@ class LinkPurpose:
         description: str | None = None,  # noqa: ARG002 - no client reads it
     ) -> Refused:
         error = SignInStopped(EventError.REJECTED_BY_USER, MessageKey.ACCESS_DENIED)
-        request.event.fail(error.event_error)
+        request.event.error = error.event_error
         return Refused(error, self.asked.client.client)
 
     def refusal(
@@ -267,7 +267,7 @@ class DevicePurpose:
         request: ProtocolRequest,
         description: str | None = None,  # noqa: ARG002 - a device reads one text
     ) -> Respond:
-        request.event.fail(EventError.REJECTED_BY_USER)
+        request.event.error = EventError.REJECTED_BY_USER
         return Respond(await self.approvals.deny(request, self.asked))
 
     def refusal(

@@ -88,7 +88,7 @@ class BrowserSignIn:
     ) -> Outcome:
         """Begin the sign-in for a client, a device or the account console, as `use` says."""
         if isinstance(asked, AccountVisit):  # no endpoint has begun the event
-            request.event.begin(EventType.LOGIN)
+            request.event.kind = EventType.LOGIN
             request.event.client_id = asked.client.client.client_id
         purpose = self._purposes.of(asked)
         return await self._begin(Visit(request, purpose, browser, is_new=True, use=use))
@@ -138,7 +138,7 @@ class BrowserSignIn:
         flow = visit.flow
         if flow is None:
             return unusable(visit)
-        request.event.begin(EventType.LOGIN)
+        request.event.kind = EventType.LOGIN
         request.event.client_id = visit.client.client_id
         session = proven_by_link(visit.new_session(flow), user, password)
         return await self._after(visit, await self._engine.begin(visit.context, session))
@@ -275,7 +275,7 @@ class BrowserSignIn:
     ) -> Visit:
         """Return the request with what the client asked for when the sign-in began."""
         purpose = await self._purposes.resume(request, session.request)
-        request.event.begin(EventType.LOGIN)
+        request.event.kind = EventType.LOGIN
         request.event.client_id = purpose.asked.client.client.client_id
         use = request.realm.sign_in.use_of(session.flow)
         return Visit(request, purpose, browser, use=use)

@@ -79,7 +79,7 @@ def with_message(outcome: Outcome, message: MessageKey) -> Outcome:
 def unusable(visit: Visit) -> Refused:
     """Return the page of a sign-in whose flow or user was removed, or is not permitted."""
     kind, error, message = _UNUSABLE.get(visit.use, _NO_FLOW)
-    visit.request.event.begin(kind)
+    visit.request.event.kind = kind
     return stopped_sign_in(visit, error, message)
 
 
@@ -91,7 +91,7 @@ def different_user(visit: Visit, username: str) -> Refused:
 
 def stopped_sign_in(visit: Visit, error: str, message: str, *arguments: str) -> Refused:
     """Return the page of a sign-in that is not the user's fault, and note the event."""
-    visit.request.event.fail(error)
+    visit.request.event.error = error
     return Refused(SignInStopped(error, message, arguments), visit.client)
 
 
@@ -118,7 +118,7 @@ def note_refused_sign_in(visit: Visit, error: SignInRefused) -> None:
     if isinstance(error, ActionForbidden):
         visit.request.event.withdraw()
     else:
-        visit.request.event.fail(error.event_error)
+        visit.request.event.error = error.event_error
 
 
 async def note_account_changes(sessions: Sessions, visit: Visit, step: SignInResult) -> None:
@@ -213,7 +213,7 @@ async def without_sign_in(
     `client_data` names no address of the client.
     """
     client_id = request.parameters.get("client_id")
-    request.event.begin(EventType.LOGIN)
+    request.event.kind = EventType.LOGIN
     if browser.identity is not None and client_id is not None and client_data:
         purpose = await purposes.sent_back(request, client_id, client_data)
         error, text = "temporarily_unavailable", "authentication_expired"
@@ -221,5 +221,5 @@ async def without_sign_in(
     if browser.identity is not None:
         request.event.withdraw()
         return AlreadySignedIn()
-    request.event.fail(EventError.COOKIE_NOT_FOUND)
+    request.event.error = EventError.COOKIE_NOT_FOUND
     return Refused(SignInStopped(EventError.COOKIE_NOT_FOUND, MessageKey.COOKIE_NOT_FOUND))

@@ -230,13 +230,13 @@ def note_failure(visit: Visit, session: AuthenticationSession, failure: SignInRe
     event = visit.request.event
     note_refusal(event, failure)
     event.details = {Detail.AUTH_TYPE: "code", **event_details(visit, session)}
-    event.fail(failure.event_error)
+    event.error = failure.event_error
 
 
 def note_declined(visit: Visit, session: AuthenticationSession, declined: ActionDeclined) -> None:
     """Note the event of a required action that the user has declined."""
     event = visit.request.event
-    event.begin(EventType.CUSTOM_REQUIRED_ACTION)
+    event.kind = EventType.CUSTOM_REQUIRED_ACTION
     event.user_id = declined.user_id
     event.details |= event_details(visit, session)
     event.details[Detail.CUSTOM_REQUIRED_ACTION] = declined.action

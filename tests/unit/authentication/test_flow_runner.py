@@ -5,7 +5,7 @@ The leaves are authenticators whose names say what they answer: `yes`, `attempte
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import ClassVar, cast
@@ -121,7 +121,7 @@ class SignInOfAlice:
         conditions = {name: Deciding(name, matches=name == "true") for name in ("true", "false")}
         accounts = Accounts(cast("Database", None))
         self.steps = FlowSteps(
-            cast("Callable[[str], Authenticator]", self.answering.__getitem__),
+            cast("Mapping[str, Authenticator]", self.answering),
             cast("dict[str, FlowCondition]", conditions),
             accounts,
         )
@@ -139,12 +139,12 @@ class SignInOfAlice:
         return {each for one in self.answering.values() for each in one.succeeded}
 
     def begin(self) -> Progress:
-        return asyncio.run(FlowRun(self.steps, self.sign_in, _checks()).run())
+        return asyncio.run(FlowRun(self.sign_in, self.steps, _checks()).run())
 
     def submit(self, answer: str = "right") -> Progress:
         path = self.flow.path(self.sign_in.execution)
         form = {"answer": answer}
-        run = FlowRun(self.steps, self.sign_in, _checks())
+        run = FlowRun(self.sign_in, self.steps, _checks())
         return asyncio.run(run.submit(path, form))
 
 
