@@ -146,7 +146,7 @@ class OwnProfile:
         shown = {
             name: self._canonical(name, values)
             for name, values in sent.values.items()
-            if self._is_shown(rules, name)
+            if rules.shows_attribute(name, Viewer.USER)
         }
         if not sent.with_attributes:
             free = {name: known[name] for name in known if name not in rules.attributes}
@@ -157,7 +157,9 @@ class OwnProfile:
         """Return what the user is shown of the own values."""
         rules = self._rules
         return {
-            name: values for name, values in values_of(user).items() if self._is_shown(rules, name)
+            name: values
+            for name, values in values_of(user).items()
+            if rules.shows_attribute(name, Viewer.USER)
         }
 
     @property
@@ -201,13 +203,6 @@ class OwnProfile:
             if self._is_required(attribute) and attribute.name not in made.values
         )
         return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
-
-    @staticmethod
-    def _is_shown(rules: UserProfile, name: str) -> bool:
-        attribute = rules.attributes.get(name)
-        if attribute is None:
-            return rules.shows_unmanaged(Viewer.USER)
-        return attribute.is_shown_to(Viewer.USER)
 
     @staticmethod
     def _canonical(name: str, values: tuple[str, ...]) -> tuple[str, ...]:
