@@ -23,7 +23,6 @@ from gateway.authentication.engine.sign_in import (
     Config,
     FlowCondition,
     SignIn,
-    WithoutEffect,
     is_set,
 )
 from gateway.authentication.errors import InvalidUserCredentials
@@ -47,7 +46,7 @@ from gateway.domain.user_profile import values_of
 from gateway.domain.users import User
 
 
-class RequestedClientScope(WithoutEffect):
+class RequestedClientScope(FlowCondition):
     """`conditional-client-scope`: the request asks for a client scope.
 
     Matches requests with the client scope `client_scope`; `negate` inverts the result.
@@ -65,7 +64,7 @@ class RequestedClientScope(WithoutEffect):
 _SEPARATOR: Final = "##"
 
 
-class CredentialUsed(WithoutEffect):
+class CredentialUsed(FlowCondition):
     """`conditional-credential`.
 
     Certain kinds of credentials were used in this sign-in, or were not.
@@ -83,7 +82,7 @@ class CredentialUsed(WithoutEffect):
         return (not sign_in.used.isdisjoint(kinds)) == is_set(config, "included")
 
 
-class LevelOfAuthentication:
+class LevelOfAuthentication(FlowCondition):
     """`conditional-level-of-authentication`: a level is required that is not reached yet.
 
     Matches where the level `loa-condition-level` is required.
@@ -132,7 +131,7 @@ def _level_was_reached(sign_in: SignIn, config: Config, level: int) -> bool:
     return is_reached(levels, level, max_age_in(config), sign_in.now)
 
 
-class SubFlowExecuted(WithoutEffect):
+class SubFlowExecuted(FlowCondition):
     """`conditional-sub-flow-executed`: an earlier sub-flow succeeded, or did not.
 
     Matches where the sub-flow `flow_to_check` has the result `check_result`.
@@ -146,7 +145,7 @@ class SubFlowExecuted(WithoutEffect):
         return succeeded != (config.get("check_result") == "not-executed")
 
 
-class UserAttribute(WithoutEffect):
+class UserAttribute(FlowCondition):
     """`conditional-user-attribute`: an attribute of the user has a value.
 
     Matches users whose attribute `attribute_name` has the value `attribute_expected_value`.
@@ -190,7 +189,7 @@ class UserAttribute(WithoutEffect):
         return [value for attributes in groups for value in attributes.get(name, ())]
 
 
-class UserConfigured(WithoutEffect):
+class UserConfigured(FlowCondition):
     """`conditional-user-configured`: the user has set up what the flow asks for.
 
     Matches where all required authenticators of the flow, or any alternative, are set up.
@@ -218,7 +217,7 @@ class UserConfigured(WithoutEffect):
         return all(found)
 
 
-class UserRole(WithoutEffect):
+class UserRole(FlowCondition):
     """`conditional-user-role`: the user has a role, composites and groups included.
 
     Matches users with the role `condUserRole`: `role`, or `client.role`.

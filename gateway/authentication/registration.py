@@ -12,7 +12,14 @@ from uuid import uuid4
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.proofs import note_password
 from gateway.authentication.engine.results import AccountChange, AccountChanges
-from gateway.authentication.engine.sign_in import AuthenticatorOutcome, Config, Form, Result, SignIn
+from gateway.authentication.engine.sign_in import (
+    Authenticator,
+    AuthenticatorOutcome,
+    Config,
+    Form,
+    Result,
+    SignIn,
+)
 from gateway.authentication.new_users import (
     NewUser,
     default_actions,
@@ -368,7 +375,7 @@ REGISTERED: Final = "registration"
 _TAKEN: Final = {EMAIL: EventError.EMAIL_IN_USE, USERNAME: EventError.USERNAME_IN_USE}
 
 
-class RegistrationPageForm:
+class RegistrationPageForm(Authenticator):
     """`registration-page-form`: the page on which users register.
 
     Shows the form, and stores the account that it describes.
@@ -378,7 +385,6 @@ class RegistrationPageForm:
     """
 
     id: ClassVar = REGISTRATION_FORM
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(
@@ -390,11 +396,6 @@ class RegistrationPageForm:
         self._actions = {action.id: action for action in actions}
         self._registrations = registrations
         self._confirmations = confirmations
-
-    def is_configured(self, account: Account) -> bool:
-        """Return True: there is nothing to set up."""
-        del account
-        return True
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return the form; ATTEMPTED where a part of it does not act.

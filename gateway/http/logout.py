@@ -216,10 +216,11 @@ class LogoutHandler:
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:
         """Return 204 to a client once the session has ended; to a browser a page or a redirect."""
         if request.parameters.raw(_TOKEN) is None:
+            cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
             browser = BrowserRequest(
                 protocol=request,
-                cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-                preferences=locale_preferences(exchange, request.parameters),
+                cookies=cookies,
+                preferences=locale_preferences(exchange, request.parameters, cookies),
             )
             return await self._of_browsers.begin(browser, exchange)
         caller = await self._of_clients.answer(request)

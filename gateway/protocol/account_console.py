@@ -1,11 +1,10 @@
 """The account console as the purpose of a sign-in: its pages, its client, and the way back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from gateway.authentication.validity import is_usable_client
 from gateway.domain.clients import OPENID_CONNECT, Client
@@ -14,12 +13,11 @@ from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
 from gateway.protocol.authorization import (
     PageError,
     PageMessage,
-    Prompt,
-    RequestedLevel,
+    SignInRequest,
     StoredRequestUnusable,
 )
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, still_granted
+from gateway.protocol.scopes import still_granted
 
 
 class AccountPage(StrEnum):
@@ -45,30 +43,14 @@ def account_page(path: str | None) -> AccountPage | None:
 ACCOUNT_NOTE: Final = "account_page"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountVisit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountVisit(SignInRequest):
     """The page that the user wants to see, and the action to perform before, if any.
 
-    `action` is a required action as in `kc_action`, `action_parameter` what follows its name.
     Keycloak: 17.7 account console.
     """
 
-    client: ClientEntry = field(repr=False)
-    scopes: GrantedScopes = field(repr=False)
     page: AccountPage
-    action: str | None = None
-    action_parameter: str | None = field(default=None, repr=False)
-    prompt: frozenset[Prompt] = frozenset()
-    max_age: timedelta | None = None
-    login_hint: str | None = None
-    hinted_user: str | None = None
-    level: RequestedLevel | None = None
-    claims: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of it besides: nothing."""
-        return {}
 
     def stored(self) -> Mapping[str, str]:
         """Return the visit as text by names; `restored_visit` reads it."""
@@ -106,7 +88,9 @@ def account_visit(
 ) -> AccountVisit:
     """Return a visit with the client's default scopes."""
     scopes = still_granted(realm, client.client, ())
-    return AccountVisit(client, scopes, page, action, action_parameter)
+    return AccountVisit(
+        client=client, scopes=scopes, page=page, action=action, action_parameter=action_parameter
+    )
 
 
 def restored_visit(

@@ -306,9 +306,7 @@ class VerifyEmailLink:
         await mark_verified(self._updates, visit, _STALE_LINK)
         visit.record(**{Detail.EMAIL: visit.token.email or ""})
         if visit.sign_in is not None:
-            return await self._sign_in.resume_after_link(
-                visit.request, visit.sign_in, visit.browser
-            )
+            return await self._sign_in.resume(visit.request, visit.sign_in, visit.browser)
         return Inform(
             _VERIFIED,
             visit.client.client,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from gateway.client_policies import EventKind
@@ -36,9 +36,8 @@ from gateway.protocol.authorization import (
     CheckServices,
     PageError,
     PageMessage,
-    Prompt,
-    RequestedLevel,
     ResponseType,
+    SignInRequest,
     StoredRequestUnusable,
     checks,
     pkce,
@@ -49,32 +48,22 @@ from gateway.protocol.client_authentication import AuthenticatedClient, ClientAu
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, still_granted
+from gateway.protocol.scopes import still_granted
 from gateway.protocol.sender_constraint import bound_certificate
 from gateway.protocol.sign_in_completion import FinishedSignIn, SessionJoining
 
 DEVICE_NOTE: Final = "device_user_code"
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceConnection:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceConnection(SignInRequest):
     """The client of the device, what it asks for, and the code that the user typed.
 
     A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.9 device
     authorization
     """
 
-    client: ClientEntry = field(repr=False)
-    scopes: GrantedScopes = field(repr=False)
     user_code: str = field(repr=False)
-    prompt: frozenset[Prompt] = frozenset()
-    max_age: timedelta | None = None
-    action: str | None = None
-    action_parameter: str | None = None
-    login_hint: str | None = None
-    hinted_user: str | None = None
-    level: RequestedLevel | None = None
-    claims: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def event_details(self) -> Mapping[str, str]:
@@ -96,7 +85,7 @@ def restore_connection(
     """Return the connection that `stored` was written from. Raises StoredRequestUnusable."""
     try:
         scopes = still_granted(realm, client.client, stored["scope"].split(" "))
-        return DeviceConnection(client, scopes, stored[DEVICE_NOTE])
+        return DeviceConnection(client=client, scopes=scopes, user_code=stored[DEVICE_NOTE])
     except KeyError as error:
         raise StoredRequestUnusable("malformed") from error
 
@@ -161,7 +150,7 @@ class UserCodes:
         if draft.client.client.id != asked.client:
             raise UserCodeRefused(*_REFUSALS[DeviceStatus.UNKNOWN])
         scopes = still_granted(request.realm, draft.client.client, asked.scope.split(" "))
-        return DeviceConnection(draft.client, scopes, asked.user_code)
+        return DeviceConnection(client=draft.client, scopes=scopes, user_code=asked.user_code)
 
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> DeviceConnection:
         """Return the device of a sign-in that goes on; its client must still be permitted.

@@ -8,7 +8,7 @@ import base64
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -43,16 +43,6 @@ class Participation:
     authenticated_at: datetime | None = None
     claims: str = ""
     """The parameter `claims` of its request, empty without one."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewSession:
-    """The user session that a sign-in in a browser begins."""
-
-    user: User
-    address: str
-    remember_me: bool = False
-    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +115,14 @@ class Sessions:
     async def begin_in_browser(
         self,
         realm: Realm,
+        user: User,
         client: Client,
-        new: NewSession,
         participation: Participation,
-        now: datetime,
         *,
+        address: str,
+        remember_me: bool,
+        notes: Mapping[str, str],
+        now: datetime,
         issue: CodeIssue = no_code,
     ) -> Joined:
         """Begin an online session.
@@ -140,14 +133,14 @@ class Sessions:
         session = UserSession(
             id=_new_id(),
             realm_id=realm.id,
-            user_id=new.user.id,
-            username=new.user.username,
-            ip_address=new.address,
+            user_id=user.id,
+            username=user.username,
+            ip_address=address,
             started_at=now,
             refreshed_at=now,
-            remember_me=new.remember_me,
+            remember_me=remember_me,
             clients={client.id: part},
-            notes=new.notes,
+            notes=notes,
         )
         code = issue(session, part)
         await self._online.add(session, session_ends_at(realm.session_limits, session), code)

@@ -13,13 +13,13 @@ from gateway.authentication.certificate_users import (
     prove_certificate,
 )
 from gateway.authentication.engine.sign_in import (
+    Authenticator,
     AuthenticatorOutcome,
     Config,
     Form,
     Result,
     SecretCheck,
     SignIn,
-    WithoutForm,
 )
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -34,7 +34,7 @@ from gateway.domain.flows import CERTIFICATE, CERTIFICATE_FORM
 from gateway.domain.users import User
 
 
-class CertificateUsername(WithoutForm):
+class CertificateUsername(Authenticator):
     """`direct-grant-auth-x509-username`: the certificate of the TLS client names the user.
 
     Finds the user of the certificate; a locked account is refused as one without a password.
@@ -59,7 +59,7 @@ _SHOWN: Final = "certificate-shown"
 _CANCEL: Final = "cancel"
 
 
-class CertificateForm:
+class CertificateForm(Authenticator):
     """`auth-x509-client-username-form`: the certificate of the browser names the user.
 
     Finds the user of the certificate, and asks whether to sign in as that user.
@@ -72,16 +72,9 @@ class CertificateForm:
     """
 
     id: ClassVar = CERTIFICATE_FORM
-    needs_user: ClassVar[bool] = False
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, users: CertificateUsers) -> None:
         self._users = users
-
-    def is_configured(self, account: Account) -> bool:
-        """Return True: there is nothing to set up."""
-        del account
-        return True
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return the page, or the check of the account where the flow leaves the page out."""

@@ -19,13 +19,13 @@ from gateway.authentication.engine.levels import (
 )
 from gateway.authentication.engine.sign_in import (
     BROWSER_SESSION,
+    Authenticator,
     AuthenticatorOutcome,
     BrowserSession,
     Config,
     Result,
     SignIn,
     SignInContext,
-    WithoutForm,
 )
 from gateway.authentication.errors import AccessDenied, SessionLimitExceeded
 from gateway.domain.authentication import MessageKey
@@ -44,7 +44,7 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 
 
-class CookieAuthenticator(WithoutForm):
+class CookieAuthenticator(Authenticator):
     """`auth-cookie`: the session of the browser signs its user in.
 
     It fails where credentials are required again, or a higher level of authentication than the
@@ -98,7 +98,7 @@ _CLIENT_LIMIT: Final = "userClientLimit"
 _TERMINATE: Final = "Terminate oldest session"
 
 
-class UserSessionLimits(WithoutForm):
+class UserSessionLimits(Authenticator):
     """`user-session-limits`: how many sessions a user may have, in the realm and of the client.
 
     Refuses another session, or ends those not refreshed for longest, by `behavior`; their clients
@@ -149,7 +149,7 @@ def _excess(count: int, limit: str | None) -> int:
     return max(0, count - allowed + 1) if allowed > 0 else 0
 
 
-class AllowAccess(WithoutForm):
+class AllowAccess(Authenticator):
     """`allow-access-authenticator`: succeeds always."""
 
     id: ClassVar = ALLOW
@@ -160,7 +160,7 @@ class AllowAccess(WithoutForm):
         return AuthenticatorOutcome.SUCCEEDED
 
 
-class DenyAccess(WithoutForm):
+class DenyAccess(Authenticator):
     """`deny-access-authenticator`: fails always.
 
     Refuses the user; `denyErrorMessage` replaces the text.
@@ -179,15 +179,15 @@ class DenyAccess(WithoutForm):
         raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)
 
 
-class Unavailable(WithoutForm):
+class Unavailable(Authenticator):
     """An authenticator by its id that never succeeds.
 
     A flow passes it over, and fails where it requires it. Identity providers and Kerberos are
     never configured, which Keycloak treats alike.
     """
 
-    def __init__(self, authenticator: str) -> None:
-        self.id = authenticator
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def is_configured(self, account: Account) -> bool:
         """Return whether the user has the credential that it would check.
@@ -195,9 +195,9 @@ class Unavailable(WithoutForm):
         True where that is unknown: a flow that asks for what users have set up then fails, rather
         than asking for less.
         """
-        kind = UNAVAILABLE_CREDENTIALS.get(self.id)
+        kind = UNAVAILABLE_CREDENTIALS.get(self._name)
         if kind is None:
-            return self.id not in NEVER_SET_UP
+            return self._name not in NEVER_SET_UP
         return bool(account.credentials_of(kind))
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:

@@ -10,12 +10,12 @@ from typing import ClassVar, Final
 
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.sign_in import (
+    Authenticator,
     Config,
     Form,
     Result,
     SecretCheck,
     SignIn,
-    WithoutForm,
 )
 from gateway.authentication.one_time_passwords import OTP, OneTimePasswordCheck
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodeCheck, RecoveryCodes
@@ -48,7 +48,7 @@ CODE_FIELD: Final = "otp"
 _DEVICE_FIELDS: Final = ("selectedCredentialId", "credentialId")
 
 
-class OneTimeCodeForm:
+class OneTimeCodeForm(Authenticator):
     """`auth-otp-form`: a one-time code on a page; a user with several devices may choose.
 
     Checks the code of the device that the user has chosen, or of the first one.
@@ -58,7 +58,6 @@ class OneTimeCodeForm:
 
     id: ClassVar = CODE_FORM
     needs_user: ClassVar[bool] = True
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, checks: OneTimePasswordCheck) -> None:
         self._checks = checks
@@ -106,7 +105,7 @@ def _one_time_code_form(
     )
 
 
-class ValidateOneTimePassword(WithoutForm):
+class ValidateOneTimePassword(Authenticator):
     """`direct-grant-validate-otp`: the code of the user's first device, in the password grant."""
 
     id: ClassVar = CODE
@@ -130,7 +129,7 @@ class ValidateOneTimePassword(WithoutForm):
 _RECOVERY_CODE_FIELD: Final = "recoveryCodeInput"
 
 
-class RecoveryCodeForm:
+class RecoveryCodeForm(Authenticator):
     """`auth-recovery-authn-code-form`: the next code of the user's list of recovery codes.
 
     Asks for the next code by its number, and uses it up.
@@ -140,7 +139,6 @@ class RecoveryCodeForm:
 
     id: ClassVar = RECOVERY_CODE_FORM
     needs_user: ClassVar[bool] = True
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, checks: RecoveryCodeCheck) -> None:
         self._checks = checks

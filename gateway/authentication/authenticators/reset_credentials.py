@@ -19,12 +19,12 @@ from gateway.authentication.engine.proofs import password_mark, with_link
 from gateway.authentication.engine.results import AccountChange
 from gateway.authentication.engine.sign_in import (
     FORCED_SIGN_IN,
+    Authenticator,
     AuthenticatorOutcome,
     Config,
     Form,
     Result,
     SignIn,
-    WithoutForm,
 )
 from gateway.authentication.errors import NotIdentified
 from gateway.authentication.one_time_passwords import OTP
@@ -148,7 +148,7 @@ def _record_link(sign_in: SignIn, account: Account, error: str | None) -> None:
     sign_in.record(AccountChange(EventType.SEND_RESET_PASSWORD, details, error))
 
 
-class ResetChooseUser:
+class ResetChooseUser(Authenticator):
     """`reset-credentials-choose-user`: the user that has forgotten a password.
 
     A name that no user has goes on as any other one, and so does that of a disabled account
@@ -156,16 +156,10 @@ class ResetChooseUser:
     """
 
     id: ClassVar = RESET_CHOOSE_USER
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
-
-    def is_configured(self, account: Account) -> bool:
-        """Return True: every user has a name."""
-        del account
-        return True
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return the form; SUCCEEDED where the user is known."""
@@ -221,7 +215,7 @@ _SENT: Final = "reset-mail-sent"
 _FORCE_LOGIN: Final = "force-login"
 
 
-class ResetCredentialEmail:
+class ResetCredentialEmail(Authenticator):
     """`reset-credential-email`: sends a link, and waits until it is opened.
 
     The page says the same for every name (attacks: D10). Keycloak shows it above the form of the
@@ -229,17 +223,11 @@ class ResetCredentialEmail:
     """
 
     id: ClassVar = RESET_EMAIL
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts, links: ResetLinks) -> None:
         self._accounts = accounts
         self._links = links
-
-    def is_configured(self, account: Account) -> bool:
-        """Return True: a user without an address sees the same page."""
-        del account
-        return True
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return the page that a mail was sent; SUCCEEDED where its link was opened."""
@@ -292,7 +280,7 @@ _REMOVAL_EVENTS: Final = (EventType.REMOVE_TOTP, EventType.REMOVE_CREDENTIAL)
 """Keycloak 26 records both."""
 
 
-class ResetOtp:
+class ResetOtp(Authenticator):
     """`reset-otp`: the user sets up another device for one-time codes.
 
     Removes devices, and requires the action CONFIGURE_TOTP in this sign-in.
@@ -361,7 +349,7 @@ def _choose_device_form(
     )
 
 
-class ResetPassword(WithoutForm):
+class ResetPassword(Authenticator):
     """`reset-password`: the user sets a new password, by the required action UPDATE_PASSWORD.
 
     Keycloak: ResetPassword (26.7)

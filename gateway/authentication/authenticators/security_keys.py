@@ -7,7 +7,14 @@ from functools import partial
 from typing import ClassVar
 
 from gateway.authentication.accounts import Account, Accounts
-from gateway.authentication.engine.sign_in import AuthenticatorOutcome, Config, Form, Result, SignIn
+from gateway.authentication.engine.sign_in import (
+    Authenticator,
+    AuthenticatorOutcome,
+    Config,
+    Form,
+    Result,
+    SignIn,
+)
 from gateway.authentication.web_authn import PASSKEYS, SECURITY_KEYS, KeyCheck, KeyCredentials
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.flows import PASSKEY_FORM, SECURITY_KEY_FORM
@@ -27,7 +34,7 @@ def key_page(
     )
 
 
-class SecurityKeyForm:
+class SecurityKeyForm(Authenticator):
     """`webauthn-authenticator`: a security key as a second factor.
 
     Keycloak: WebAuthnAuthenticator (26.7)
@@ -35,7 +42,6 @@ class SecurityKeyForm:
 
     id: ClassVar = SECURITY_KEY_FORM
     needs_user: ClassVar[bool] = True
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, checks: KeyCheck) -> None:
         self._checks = checks
@@ -55,7 +61,7 @@ class SecurityKeyForm:
         return await self._checks.submit(sign_in, SECURITY_KEYS, form, again)
 
 
-class PasskeyForm:
+class PasskeyForm(Authenticator):
     """`webauthn-authenticator-passwordless`: a passkey, which may name its user.
 
     Asks for a passkey: one of the user's, or any where no step has named a user.
@@ -66,8 +72,6 @@ class PasskeyForm:
     """
 
     id: ClassVar = PASSKEY_FORM
-    needs_user: ClassVar[bool] = False
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, accounts: Accounts, checks: KeyCheck) -> None:
         self._accounts = accounts

@@ -10,13 +10,13 @@ from typing import ClassVar, Final
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.proofs import note_password
 from gateway.authentication.engine.sign_in import (
+    Authenticator,
     AuthenticatorOutcome,
     Config,
     Form,
     Result,
     SecretCheck,
     SignIn,
-    WithoutForm,
 )
 from gateway.authentication.errors import NotIdentified
 from gateway.authentication.passwords import PasswordCheck
@@ -84,7 +84,7 @@ def password_check(
     return SecretCheck(PASSWORD, prove, again, wrong, on_failure, keep)
 
 
-class UsernameForm:
+class UsernameForm(Authenticator):
     """`auth-username-form`: the user name on a page of its own.
 
     A name that no user has goes on to the next page as any other one: it reveals nothing (attacks:
@@ -92,17 +92,11 @@ class UsernameForm:
     """
 
     id: ClassVar = USERNAME_FORM
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts, passkeys: Passkeys) -> None:
         self._accounts = accounts
         self._passkeys = passkeys
-
-    def is_configured(self, account: Account) -> bool:
-        """Return True: every user has a name."""
-        del account
-        return True
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return the form; SUCCEEDED where the user is known from the session of the browser."""
@@ -136,7 +130,7 @@ class UsernameForm:
         )
 
 
-class PasswordForm:
+class PasswordForm(Authenticator):
     """`auth-password-form`: the password on a page of its own, of a user who is named already.
 
     Checks the password; where it is required, users without one are asked as well.
@@ -187,7 +181,7 @@ class PasswordForm:
         )
 
 
-class UsernamePasswordForm:
+class UsernamePasswordForm(Authenticator):
     """`auth-username-password-form`: user name and password on one page.
 
     Where the user is known, from the session of the browser, the page asks for the password alone.
@@ -195,7 +189,6 @@ class UsernamePasswordForm:
     """
 
     id: ClassVar = USERNAME_PASSWORD_FORM
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts, checks: PasswordCheck, passkeys: Passkeys) -> None:
@@ -243,7 +236,7 @@ class UsernamePasswordForm:
         )
 
 
-class ValidateUsername(WithoutForm):
+class ValidateUsername(Authenticator):
     """`direct-grant-validate-username`: the user name of the password grant.
 
     A name that no user has goes on to the password as any other one (attacks: D10, D11).
@@ -262,7 +255,7 @@ class ValidateUsername(WithoutForm):
         return AuthenticatorOutcome.SUCCEEDED
 
 
-class ValidatePassword(WithoutForm):
+class ValidatePassword(Authenticator):
     """`direct-grant-validate-password`: the password of the password grant."""
 
     id: ClassVar = PASSWORD_EXECUTION

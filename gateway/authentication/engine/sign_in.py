@@ -1,6 +1,7 @@
 """One request of a sign-in while it runs: its input, its state, and the interfaces of its steps."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -321,49 +322,31 @@ class SecretCheck:
 Result = AuthenticatorOutcome | Challenge | SecretCheck
 
 
-class Authenticator(Protocol):
-    """An execution of a flow that is no sub-flow."""
+class Authenticator(ABC):
+    """An execution of a flow that is no sub-flow. By default it has no form and no credential."""
 
-    @property
-    def id(self) -> str:
-        """Keycloak's id."""
-        ...
-
-    needs_user: ClassVar[bool]
+    id: ClassVar[str]
+    """Keycloak's id."""
+    needs_user: ClassVar[bool] = False
     """Another step has named the user before."""
-    asks_everyone: ClassVar[bool]
+    asks_everyone: ClassVar[bool] = False
     """Where it is required it asks users without the credential too, so that a guesser learns
     nothing of them."""
 
     def is_configured(self, account: Account) -> bool:
-        """Return whether the user has what this asks for; `account` has its credentials."""
-        ...
+        """Return whether the user has the credential; `account` has its credentials."""
+        del account
+        return True
 
+    @abstractmethod
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return the result when the flow reaches the authenticator.
 
         Raises SignInRefused or StoreUnavailable.
         """
-        ...
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return what its form comes to; raises SignInRefused or StoreUnavailable."""
-        ...
-
-
-class WithoutForm:
-    """An authenticator that shows no form."""
-
-    needs_user: ClassVar[bool] = False
-    asks_everyone: ClassVar[bool] = False
-
-    def is_configured(self, account: Account) -> bool:
-        """Return True: there is nothing to set up."""
-        del account
-        return True
-
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return ATTEMPTED: no form of it was shown."""
+        """Return the result of its form; raises SignInRefused or StoreUnavailable."""
         del sign_in, config, form
         return AuthenticatorOutcome.ATTEMPTED
 
@@ -379,14 +362,7 @@ class FlowCondition(Protocol):
 
     def succeeded(self, sign_in: SignIn, config: Config) -> None:
         """Act after the success of the sub-flow that it decided about."""
-        ...
-
-
-class WithoutEffect:
-    """A condition that only decides."""
-
-    def succeeded(self, sign_in: SignIn, config: Config) -> None:
-        """Do nothing."""
+        del sign_in, config
 
 
 def is_set(config: Config, name: str) -> bool:

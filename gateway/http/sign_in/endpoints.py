@@ -10,7 +10,6 @@ Spec: RFC 6749 §4.1.1, Initiating User Registration via OpenID Connect 1.0;
 Keycloak: 12.10 authorization, 12.11 cookies, 12.12 login pages
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -54,7 +53,7 @@ from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome, Re
 
 
 class AuthorizationHandler:
-    """Begins a sign-in, or answers at once where the browser is signed in."""
+    """Begins a sign-in for a client, or replies at once where the browser is signed in."""
 
     def __init__(
         self,
@@ -68,18 +67,10 @@ class AuthorizationHandler:
         self._cookies = cookies
         self._replies = replies
 
-    async def __call__(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        return await self._begin(request, exchange, FlowUse.SIGN_IN)
-
-    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin with the page of registration."""
-        return await self._begin(request, exchange, FlowUse.REGISTRATION)
-
-    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin with the page of a forgotten password."""
-        return await self._begin(request, exchange, FlowUse.RESET_CREDENTIALS)
-
-    async def _begin(self, request: BrowserRequest, exchange: Exchange, use: FlowUse) -> Reply:
+    async def begin(
+        self, request: BrowserRequest, exchange: Exchange, use: FlowUse = FlowUse.SIGN_IN
+    ) -> Reply:
+        """Begin with the page of `use`."""
         try:
             asked = await self._endpoint.check(request.protocol)
             exchange.log.client = asked.client.client.client_id
@@ -92,11 +83,8 @@ class AuthorizationHandler:
         return await self._replies.reply(request, exchange, outcome)
 
 
-_Action = Callable[[BrowserRequest, AuthenticationSession, Browser], Awaitable[Outcome]]
-
-
 class LoginActions:
-    """The handlers of the actions."""
+    """Handles forms and links of sign-in pages."""
 
     def __init__(
         self,
@@ -110,28 +98,8 @@ class LoginActions:
         self._cookies = cookies
         self._replies = replies
 
-    async def authenticate(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take a form; without a `session_code` show the page that waits for the user."""
-        return await self._act(request, exchange, self._authenticate)
-
-    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take the form of registration, or go on with it in this tab."""
-        return await self._act(request, exchange, partial(self._switch, use=FlowUse.REGISTRATION))
-
-    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take a form of the reset of credentials, or go on with it in this tab."""
-        use = FlowUse.RESET_CREDENTIALS
-        return await self._act(request, exchange, partial(self._switch, use=use))
-
-    async def restart(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin the sign-in of a tab again."""
-        return await self._act(request, exchange, self._restart)
-
-    async def consent(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take the user's answer to what the client asks for."""
-        return await self._act(request, exchange, self._consent)
-
-    async def _act(self, request: BrowserRequest, exchange: Exchange, action: _Action) -> Reply:
+    async def act(self, request: BrowserRequest, exchange: Exchange, action: str) -> Reply:
+        """Perform an action in the sign-in of a tab, or say that the sign-in has ended."""
         browser = await self._cookies.browser(request)
         exchange.log.client = request.protocol.parameters.get("client_id")
         tab, session = request.protocol.parameters.get("tab_id"), None
@@ -142,7 +110,7 @@ class LoginActions:
             if session is None:
                 outcome = await self._without_session(request, browser)
             else:
-                outcome = await action(request, session, browser)
+                outcome = await self._in_session(request, session, browser, action)
         except RedirectError as refusal:
             return await self._replies.refused(request, exchange, refusal)
         return await self._replies.reply(request, exchange, outcome)
@@ -156,37 +124,25 @@ class LoginActions:
             request.protocol, browser, restart=self._cookies.restart(request), client_data=data
         )
 
-    async def _authenticate(
-        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        if request.is_form:
-            return await self._sign_in.submit(request.protocol, session, browser, request.form)
-        return await self._sign_in.resume(request.protocol, session, browser)
-
-    async def _switch(
+    async def _in_session(
         self,
         request: BrowserRequest,
         session: AuthenticationSession,
         browser: Browser,
-        *,
-        use: FlowUse,
+        action: str,
     ) -> Outcome:
+        """Take a form, or show the page that waits for the user."""
+        sign_in, tab = self._sign_in, (request.protocol, session, browser)
+        if action == RESTART:
+            return await sign_in.restart(*tab)
+        if action == CONSENT and request.is_form:
+            accepted = "accept" in request.form and "cancel" not in request.form
+            return await sign_in.decide(*tab, accepted=accepted)
         if request.is_form:
-            return await self._sign_in.submit(request.protocol, session, browser, request.form)
-        return await self._sign_in.switch(request.protocol, session, browser, use)
-
-    async def _restart(
-        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        return await self._sign_in.restart(request.protocol, session, browser)
-
-    async def _consent(
-        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        if not request.is_form:
-            return await self._sign_in.resume(request.protocol, session, browser)
-        accepted = "accept" in request.form and "cancel" not in request.form
-        return await self._sign_in.decide(request.protocol, session, browser, accepted=accepted)
+            return await sign_in.submit(*tab, request.form)
+        if action in {REGISTRATION, RESET_CREDENTIALS}:
+            return await sign_in.switch(*tab, FlowUse(action))
+        return await sign_in.resume(*tab)
 
 
 _KEY: Final = "key"
@@ -262,30 +218,22 @@ class SignInEndpoints:
 
 def build_sign_in_routes(handlers: SignInEndpoints, context: RealmContext) -> list[BaseRoute]:
     """Return the URLs of sign-ins."""
-    actions = handlers.actions
-    forms: tuple[tuple[str, BrowserHandler, tuple[str, ...]], ...] = (
-        (AUTHENTICATE, actions.authenticate, _FORM),
-        (REQUIRED_ACTION, actions.authenticate, _FORM),
-        (CONSENT, actions.consent, _FORM),
-        (REGISTRATION, actions.register, _FORM),
-        (RESET_CREDENTIALS, actions.reset_credentials, _FORM),
-        (RESTART, actions.restart, _GET),
-    )
+    forms = (AUTHENTICATE, REQUIRED_ACTION, CONSENT, REGISTRATION, RESET_CREDENTIALS)
     own = [
-        _route(f"{_REALM}/login-actions/{name}", handler, handlers, context, methods)
-        for name, handler, methods in forms
+        _route(
+            f"{_REALM}/login-actions/{action}",
+            partial(handlers.actions.act, action=action),
+            handlers,
+            context,
+            _GET if action == RESTART else _FORM,
+        )
+        for action in (*forms, RESTART)
     ]
     devices = handlers.devices
     own += [
         _route(f"{_REALM}/device", devices.code, handlers, context, _FORM, event=_DEVICE),
         _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET, event=_DEVICE),
     ]
-    begin = handlers.authorization
-    begins: tuple[tuple[str, BrowserHandler], ...] = (
-        ("auth", begin),
-        ("registrations", begin.register),
-        ("forgot-credentials", begin.reset_credentials),
-    )
     own.append(
         _route(
             f"{_REALM}/login-actions/{ACTION_TOKEN}",
@@ -296,18 +244,25 @@ def build_sign_in_routes(handlers: SignInEndpoints, context: RealmContext) -> li
             event=EventType.EXECUTE_ACTION_TOKEN,
         )
     )
-    return [*(_beginning(name, each, handlers, context) for name, each in begins), *own]
-
-
-def _beginning(
-    name: str, handler: BrowserHandler, handlers: SignInEndpoints, context: RealmContext
-) -> Route:
-    """Return an endpoint for requests of clients."""
-    path = f"{_REALM}/protocol/openid-connect/{name}"
-    endpoint = BrowserEndpoint(
-        path, handler, context, handlers.pages, methods=_FORM, has_own_forms=False
-    )
-    return Route(path, endpoint)
+    begins = {
+        "auth": FlowUse.SIGN_IN,
+        "registrations": FlowUse.REGISTRATION,
+        "forgot-credentials": FlowUse.RESET_CREDENTIALS,
+    }
+    return [
+        *(
+            _route(
+                f"{_REALM}/protocol/openid-connect/{name}",
+                partial(handlers.authorization.begin, use=use),
+                handlers,
+                context,
+                _FORM,
+                has_own_forms=False,
+            )
+            for name, use in begins.items()
+        ),
+        *own,
+    ]
 
 
 def _route(
@@ -318,8 +273,15 @@ def _route(
     methods: tuple[str, ...],
     *,
     event: EventType = EventType.LOGIN,
+    has_own_forms: bool = True,
 ) -> Route:
     endpoint = BrowserEndpoint(
-        path, handler, context, handlers.pages, methods=methods, has_own_forms=True, event=event
+        path,
+        handler,
+        context,
+        handlers.pages,
+        methods=methods,
+        has_own_forms=has_own_forms,
+        event=event,
     )
     return Route(path, endpoint)

@@ -23,6 +23,7 @@ from gateway.domain.flows import FlowUse
 from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.client_keys import ClientEncrypters
 from gateway.http.browser import (
+    EXPIRED,
     BrowserCookies,
     BrowserRequest,
     Cookie,
@@ -30,7 +31,6 @@ from gateway.http.browser import (
     PageReplies,
     client_display,
     cookie_headers,
-    expired,
     signed_out,
 )
 from gateway.http.exchange import Exchange
@@ -212,12 +212,12 @@ class OutcomeReplies:
     async def _respond(self, request: BrowserRequest, outcome: Respond) -> Reply:
         signed_in = outcome.signed_in
         cookies = (
-            (expired(CookieName.RESTART),)
+            (EXPIRED[CookieName.RESTART],)
             if signed_in is None
-            else self._cookies.signed_in(request.protocol, signed_in, outcome.remember)
+            else self._cookies.signed_in(
+                request.protocol, signed_in, outcome.remember, outcome.browser_id
+            )
         )
-        if outcome.browser_id is not None:
-            cookies += (self._cookies.of_sign_ins(request.protocol, outcome.browser_id),)
         if isinstance(outcome.response, DeviceResult):
             return _redirect(request, device_status_url(request, outcome.response), cookies)
         if isinstance(outcome.response, AccountResult):

@@ -22,6 +22,7 @@ from gateway.protocol.authorization.request import (
     Prompt,
     RequestedLevel,
     ResponseType,
+    SignInRequest,
     StoredRequestUnusable,
     restore_request,
 )

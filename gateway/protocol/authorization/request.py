@@ -5,6 +5,7 @@ authorization; attacks: C24
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -116,42 +117,57 @@ class RequestedLevel:
     essential: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationRequest:
-    """A request that passed every check. Values of the client are out of its repr."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInRequest(ABC):
+    """What a sign-in is begun for. Values of the client are out of its repr."""
 
     client: ClientEntry = field(repr=False)
-    redirect_uri: str
-    response_type: frozenset[ResponseType]
-    response_mode: ResponseMode
     scopes: GrantedScopes = field(repr=False)
-    redirect_uri_sent: bool = True
-    """The request named its redirect URI, so the token request has to name it too."""
-    pushed_reference: str | None = field(default=None, repr=False)
-    """That of a pushed request, which is used up by its response."""
-    state: str | None = field(default=None, repr=False)
-    nonce: str | None = field(default=None, repr=False)
     prompt: frozenset[Prompt] = frozenset()
     max_age: timedelta | None = None
     login_hint: str | None = field(default=None, repr=False)
     hinted_user: str | None = field(default=None, repr=False)
     """The `sub` of a verified `id_token_hint`: only this user may sign in."""
     level: RequestedLevel | None = None
-    acr_values: str | None = None
-    """The parameter, by which level and policies are judged again while the sign-in waits."""
     enforced_flow: EnforcedFlow | None = None
     """The flow that client policies choose for this sign-in."""
-    requires_consent: bool = False
-    """Client policies demand the consent of the user: `client` is one that requires it."""
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The object of the parameter `claims`: members `id_token` and `userinfo`."""
+    action: str | None = None
+    """`kc_action`: a required action to perform before the sign-in ends."""
+    action_parameter: str | None = field(default=None, repr=False)
+    """What follows the name of the action behind a colon."""
+
+    @property
+    def event_details(self) -> Mapping[str, str]:
+        """Further details of the event of the sign-in."""
+        return {}
+
+    @abstractmethod
+    def stored(self) -> Mapping[str, str]:
+        """Return the request as text by names, which the sign-in keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizationRequest(SignInRequest):
+    """A request of a client that passed every check."""
+
+    redirect_uri: str
+    response_type: frozenset[ResponseType]
+    response_mode: ResponseMode
+    redirect_uri_sent: bool = True
+    """The request named its redirect URI, so the token request has to name it too."""
+    pushed_reference: str | None = field(default=None, repr=False)
+    """That of a pushed request, which is used up by its response."""
+    state: str | None = field(default=None, repr=False)
+    nonce: str | None = field(default=None, repr=False)
+    acr_values: str | None = None
+    """The parameter, by which level and policies are judged again while the sign-in waits."""
+    requires_consent: bool = False
+    """Client policies demand the consent of the user: `client` is one that requires it."""
     ui_locales: tuple[str, ...] = ()
     display: str | None = None
     code_challenge: CodeChallenge | None = None
-    action: str | None = None
-    """`kc_action`: a required action that the client asks for."""
-    action_parameter: str | None = None
-    """What follows the name of the action behind a colon."""
     identity_provider: str | None = None
     """`kc_idp_hint`"""
     certificate: str | None = None
@@ -194,7 +210,7 @@ class AuthorizationRequest:
         )
 
     def stored(self) -> Mapping[str, str]:
-        """Return the request as text by names; `restore` reads it."""
+        """Return the request as text by names; `restore_request` reads it."""
         texts = {
             "client_id": self.client.client.client_id,
             "redirect_uri": self.redirect_uri,
@@ -247,45 +263,39 @@ def restore_request(
     if stored.get("client_id") != client.client.client_id:
         raise StoredRequestUnusable("the request of another client")
     try:
-        return _restored_request(stored, realm, client)
+        requires_consent = "requires_consent" in stored
+        return AuthorizationRequest(
+            client=asking_for_consent(client) if requires_consent else client,
+            requires_consent=requires_consent,
+            redirect_uri=stored["redirect_uri"],
+            redirect_uri_sent="redirect_uri_sent" in stored,
+            pushed_reference=stored.get("pushed_reference"),
+            response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
+            response_mode=ResponseMode(stored["response_mode"]),
+            scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
+            state=stored.get("state"),
+            nonce=stored.get("nonce"),
+            prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
+            max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
+            login_hint=stored.get("login_hint"),
+            hinted_user=stored.get("hinted_user"),
+            level=_level(stored) if "level" in stored else None,
+            acr_values=stored.get("acr_values"),
+            enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
+            claims=_claims(stored["claims"]) if "claims" in stored else {},
+            ui_locales=tuple(stored.get("ui_locales", "").split()),
+            display=stored.get("display"),
+            code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
+            if "code_challenge" in stored
+            else None,
+            action=stored.get("kc_action"),
+            action_parameter=stored.get("kc_action_parameter"),
+            identity_provider=stored.get("kc_idp_hint"),
+            certificate=stored.get("certificate"),
+            proof_key=stored.get("proof_key"),
+        )
     except (KeyError, ValueError, OverflowError, RecursionError) as error:
         raise StoredRequestUnusable(f"malformed: {type(error).__name__}") from error
-
-
-def _restored_request(
-    stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
-) -> AuthorizationRequest:
-    requires_consent = "requires_consent" in stored
-    return AuthorizationRequest(
-        client=asking_for_consent(client) if requires_consent else client,
-        requires_consent=requires_consent,
-        redirect_uri=stored["redirect_uri"],
-        redirect_uri_sent="redirect_uri_sent" in stored,
-        pushed_reference=stored.get("pushed_reference"),
-        response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
-        response_mode=ResponseMode(stored["response_mode"]),
-        scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
-        state=stored.get("state"),
-        nonce=stored.get("nonce"),
-        prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
-        max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
-        login_hint=stored.get("login_hint"),
-        hinted_user=stored.get("hinted_user"),
-        level=_level(stored) if "level" in stored else None,
-        acr_values=stored.get("acr_values"),
-        enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
-        claims=_claims(stored["claims"]) if "claims" in stored else {},
-        ui_locales=tuple(stored.get("ui_locales", "").split()),
-        display=stored.get("display"),
-        code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
-        if "code_challenge" in stored
-        else None,
-        action=stored.get("kc_action"),
-        action_parameter=stored.get("kc_action_parameter"),
-        identity_provider=stored.get("kc_idp_hint"),
-        certificate=stored.get("certificate"),
-        proof_key=stored.get("proof_key"),
-    )
 
 
 def asking_for_consent(client: ClientEntry) -> ClientEntry:

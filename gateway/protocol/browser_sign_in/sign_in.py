@@ -26,12 +26,11 @@ from gateway.domain.flows import FlowUse
 from gateway.domain.ports.lookups import Directory, UserEntry
 from gateway.domain.users import User
 from gateway.protocol.account_console import AccountVisit
-from gateway.protocol.authorization import Prompt
+from gateway.protocol.authorization import Prompt, SignInRequest
 from gateway.protocol.browser_sign_in.outcomes import AskConsent, Outcome, Respond
-from gateway.protocol.browser_sign_in.purposes import Asked, FollowedLink, Purposes
+from gateway.protocol.browser_sign_in.purposes import FollowedLink, LinkPurpose, Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
     closed_sign_in,
-    completed_sign_in,
     consent_items,
     different_user,
     finished_sign_in,
@@ -40,7 +39,6 @@ from gateway.protocol.browser_sign_in.step_outcomes import (
     note_refused_sign_in,
     unusable,
     with_message,
-    with_new_session,
     without_sign_in,
 )
 from gateway.protocol.browser_sign_in.visit import (
@@ -82,7 +80,7 @@ class BrowserSignIn:
     async def begin(
         self,
         request: ProtocolRequest,
-        asked: Asked,
+        asked: SignInRequest,
         browser: Browser,
         use: FlowUse = FlowUse.SIGN_IN,
     ) -> Outcome:
@@ -90,7 +88,7 @@ class BrowserSignIn:
         if isinstance(asked, AccountVisit):  # no endpoint has begun the event
             request.event.kind = EventType.LOGIN
             request.event.client_id = asked.client.client.client_id
-        purpose = self._purposes.of(asked)
+        purpose = self._purposes.purpose_of(asked)
         return await self._begin(Visit(request, purpose, browser, is_new=True, use=use))
 
     async def begin_by_link(
@@ -108,7 +106,7 @@ class BrowserSignIn:
 
         `password` and `credentials` are the marks of what the user has now.
         """
-        visit = Visit(request, self._purposes.of(link), browser, is_new=True)
+        visit = Visit(request, self._purposes.purpose_of(link), browser, is_new=True)
         flow = visit.flow
         if flow is None:
             return unusable(visit)
@@ -130,7 +128,7 @@ class BrowserSignIn:
         `password` is the mark of the password for which the link was sent.
         What this browser asked for follows where its sign-in is `waiting` for the link.
         """
-        purpose = self._purposes.of(link)
+        purpose = self._purposes.purpose_of(link)
         if waiting is not None:
             purpose = await self._purposes.resume(request, waiting.request)
             await self._engine.end(waiting)
@@ -173,25 +171,12 @@ class BrowserSignIn:
     async def resume(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
-        """Show the page again that waits for the user."""
+        """Show the page that waits for the user, or go on where a link has done what it asks."""
         visit = await self._visit(request, session, browser)
         shown, execution = with_locale(session, request), request.parameters.get("execution")
-        return await self._resume(visit, shown, execution)
-
-    async def resume_after_link(
-        self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        """Continue a sign-in that waited for what a link has done."""
-        return await self._resume(await self._visit(request, session, browser), session)
-
-    async def _resume(
-        self, visit: Visit, session: AuthenticationSession, execution: str | None = None
-    ) -> Outcome:
-        if (changed := await self._with_changed_flow(visit, session)) is not None:
+        if (changed := await self._with_changed_flow(visit, shown)) is not None:
             return changed
-        return await self._after(
-            visit, await self._engine.resume(visit.context, session, execution)
-        )
+        return await self._after(visit, await self._engine.resume(visit.context, shown, execution))
 
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
@@ -334,13 +319,12 @@ class BrowserSignIn:
         if hint is not None and not is_subject(hint, asked.client.client, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)
-        page = visit.purpose.final_page(step.user)
-        if page is not None:
+        if isinstance(visit.purpose, LinkPurpose):
             await self._engine.end(step.session)
             visit.request.event.withdraw()
-            return page
+            return visit.purpose.final_page(step.user)
         # Registration or a reset must not replace a flow that policies choose.
-        is_evasion = visit.use is not FlowUse.SIGN_IN and visit.purpose.enforced_flow is not None
+        is_evasion = visit.use is not FlowUse.SIGN_IN and asked.enforced_flow is not None
         if FORCED_SIGN_IN in step.session.notes or is_evasion:
             await self._engine.end(step.session)
             again = replace(visit, use=FlowUse.SIGN_IN, is_new=True)
@@ -375,7 +359,7 @@ class BrowserSignIn:
         visit.request.event.details |= step.event_details
         finished = finished_sign_in(visit, step, user, consent)
         try:
-            response, session = await completed_sign_in(visit, finished)
+            response, session = await visit.purpose.complete(visit.request, finished)
         except SessionEnded:
             # The session of the browser ended after it was found: its user has to sign in again.
             signed_out = replace(visit, browser=replace(visit.browser, identity=None), is_new=True)
@@ -384,4 +368,10 @@ class BrowserSignIn:
             return different_user(visit, user.user.username)
         if finished.joins is not None:
             return Respond(response)
-        return with_new_session(visit, step, finished, response, session)
+        remembered = step.user.username if finished.remember_me else ""
+        return Respond(
+            response,
+            session,
+            browser_id=None if visit.is_new else step.session.id,
+            remember=remembered if visit.request.realm.realm.login.remember_me else None,
+        )

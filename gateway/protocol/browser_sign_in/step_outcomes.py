@@ -15,13 +15,10 @@ from gateway.domain.authentication import Challenge, MessageKey
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.lookups import UserEntry
-from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     Outcome,
-    Respond,
-    SignInResponse,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.visit import Browser, Visit, note_changes, note_failure
@@ -30,7 +27,7 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_completion import FinishedSignIn, SessionEnded
+from gateway.protocol.sign_in_completion import FinishedSignIn
 
 _NO_FLOW: Final = (EventType.LOGIN, EventError.NOT_ALLOWED, MessageKey.UNEXPECTED_ERROR)
 _UNUSABLE: Final = {
@@ -171,39 +168,6 @@ def finished_sign_in(
     )
 
 
-def with_new_session(
-    visit: Visit,
-    step: SignedIn,
-    finished: FinishedSignIn,
-    response: SignInResponse,
-    session: UserSession,
-) -> Respond:
-    """Return the response with what the browser keeps of a new session."""
-    remembered = step.user.username if finished.remember_me else ""
-    offered = visit.request.realm.realm.login.remember_me
-    return Respond(
-        response,
-        session,
-        browser_id=None if visit.is_new else step.session.id,
-        remember=remembered if offered else None,
-    )
-
-
-async def completed_sign_in(
-    visit: Visit, finished: FinishedSignIn
-) -> tuple[SignInResponse, UserSession]:
-    """Complete the sign-in; raises as `Purpose.complete` does.
-
-    A user who has signed in with credentials gets a new session if that of the browser has ended.
-    """
-    try:
-        return await visit.purpose.complete(visit.request, finished)
-    except SessionEnded:
-        if finished.joins is not None:
-            raise
-        return await visit.purpose.complete(visit.request, replace(finished, current=None))
-
-
 async def without_sign_in(
     purposes: Purposes, request: ProtocolRequest, browser: Browser, client_data: Mapping[str, str]
 ) -> AlreadySignedIn | Refused:
@@ -215,7 +179,8 @@ async def without_sign_in(
     client_id = request.parameters.get("client_id")
     request.event.kind = EventType.LOGIN
     if browser.identity is not None and client_id is not None and client_data:
-        purpose = await purposes.sent_back(request, client_id, client_data)
+        stored = {"scope": "", **client_data, "client_id": client_id}
+        purpose = await purposes.resume(request, stored)
         error, text = "temporarily_unavailable", "authentication_expired"
         raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
     if browser.identity is not None:

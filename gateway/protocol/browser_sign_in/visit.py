@@ -13,7 +13,6 @@ from gateway.authentication.engine import (
 )
 from gateway.authentication.engine.proofs import with_link
 from gateway.authentication.errors import ActionDeclined, SignInRefused
-from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
@@ -34,12 +33,11 @@ from gateway.domain.flows import (
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
-from gateway.protocol.authorization import Prompt
+from gateway.protocol.authorization import Prompt, SignInRequest
 from gateway.protocol.browser_sign_in.purposes import Purpose
 from gateway.protocol.events import note_refusal
 from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sign_in_completion import SignInRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +79,17 @@ class Visit:
     use: FlowUse = FlowUse.SIGN_IN
     asked: SignInRequest = field(init=False)
     client: Client = field(init=False)
-    enforced_flow: EnforcedFlow | None = field(init=False)
-    """The flow that policies choose: for signing in, not for registration or a reset."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "asked", self.purpose.asked)
         object.__setattr__(self, "client", self.purpose.asked.client.client)
-        is_sign_in = self.use is FlowUse.SIGN_IN
-        object.__setattr__(
-            self, "enforced_flow", self.purpose.enforced_flow if is_sign_in else None
-        )
 
     @property
     def context(self) -> SignInContext:
         """What the engine decides by."""
         request, asked, identity = self.request, self.asked, self.browser.identity
-        level, enforced = asked.level, self.enforced_flow
+        level = asked.level
+        enforced = asked.enforced_flow if self.use is FlowUse.SIGN_IN else None
         flow_level = None if enforced is None else enforced.level
         levels = (None if level is None else level.level, flow_level)
         return SignInContext(
@@ -129,13 +122,16 @@ class Visit:
 
     @property
     def flow(self) -> SignInFlow | None:
-        """The flow as it is now; None where it cannot be used, or the realm does not permit it."""
-        entry = self.request.realm
-        if self.use is not FlowUse.SIGN_IN and not is_permitted(entry, self.use):
+        """The flow as it is now; None where it cannot be used, or the realm does not permit it.
+
+        Client policies choose a flow for signing in, not for registration or a reset.
+        """
+        entry, enforced = self.request.realm, self.asked.enforced_flow
+        if self.use is FlowUse.SIGN_IN:
+            if enforced is not None:
+                return entry.sign_in.named(enforced.alias)
+        elif not is_permitted(entry, self.use):
             return None
-        enforced = self.enforced_flow
-        if enforced is not None:
-            return entry.sign_in.named(enforced.alias)
         return entry.sign_in.browser_flow(self.client.flow_overrides, self.use)
 
     def new_session(self, flow: SignInFlow) -> AuthenticationSession:

@@ -27,7 +27,6 @@ from gateway.authentication.engine.sign_in import (
     Form,
     Result,
     SignIn,
-    WithoutEffect,
 )
 from gateway.authentication.errors import AccessDenied, SignInRefused
 from gateway.domain.authentication import Challenge, FormName, new_authentication_session
@@ -80,7 +79,7 @@ class Answering:
         return AuthenticatorOutcome.SUCCEEDED
 
 
-class Deciding(WithoutEffect):
+class Deciding(FlowCondition):
     """A condition that always decides the same."""
 
     def __init__(self, name: str, *, matches: bool) -> None:
