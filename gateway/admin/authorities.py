@@ -63,7 +63,7 @@ def with_parser(kind: ResourceKind[Authority], parser: AuthorityParser) -> Resou
 class OwningClients:
     """Clients with authorities of their own."""
 
-    async def require(self, stores: Stores, realm_id: str, owner: str) -> None:
+    async def require_owner(self, stores: Stores, realm_id: str, owner: str) -> None:
         await get_client(stores, realm_id, owner)
 
     async def require_changeable(self, change: Change, owner: str) -> None:

@@ -1,4 +1,4 @@
-"""One administrative change: its transaction, its admin events, and what it invalidates.
+"""One administrative change: its transaction, its admin events, and its invalidations.
 
 Events are stored in the transaction of the change; gateways are notified once it is committed.
 Keycloak: 10.4 admin events, 7.1 (clear-realm-cache ...)
@@ -97,7 +97,7 @@ class Change:
     ) -> None:
         """Note the event; `representation` is the JSON that was sent, with its secrets.
 
-        `fields` says what is recorded of it; without a table the kind of the resource does.
+        `fields` are the recorded fields; without a table the kind of the resource decides.
         """
         self._noted.append(_Noted(operation, resource, path, representation, fields))
 
@@ -143,7 +143,7 @@ class Changes:
     ) -> AsyncIterator[Change]:
         """Open the transaction of a change to a realm; `alone` locks the realm's row.
 
-        `expect` names what the change will read, so that it comes with the realm.
+        `expect` announces further reads of the change, which come with the realm.
         Raises NotFound if the realm is gone, Forbidden if an object that the request controls has
         more rights than the caller, and StoreUnavailable.
         """

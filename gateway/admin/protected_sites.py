@@ -19,7 +19,7 @@ AnySite = Site | UnreadableSite
 
 
 class StoredSites:
-    """The sites of a realm by name, those that cannot be read among them."""
+    """The sites of a realm by name, unreadable ones included."""
 
     def __init__(self, stores: Stores) -> None:
         self._sites = stores.sites

@@ -305,11 +305,11 @@ def render_nginx(site: NginxSite, output: Path, source: Path = SHIPPED) -> Path:
         raise InvalidInput((FieldError("source", str(source), f"a folder with {main}"),))
     files |= {SITE / name: text.encode() for name, text in site.files().items()}
     for name, content in files.items():
-        _write(output / name, content, private=name.name in PRIVATE)
+        _write_file(output / name, content, private=name.name in PRIVATE)
     return output / main
 
 
-def _write(path: Path, content: bytes, *, private: bool) -> None:
+def _write_file(path: Path, content: bytes, *, private: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)

@@ -29,7 +29,7 @@ from gateway.forward_auth.site_table import SiteTable
 
 
 class NotDone(Exception):
-    """The attack cannot be tried; `str()` says what it needs."""
+    """The attack cannot be tried; `str()` names the missing option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class AttackTarget:
             for server in self.proxy.configuration.servers
             if str(self.edge.port) in {each.rpartition(":")[2] for each, _, _ in server.sockets}
         ]
-        named = [server for server in listening if self.edge.host in server.names]
+        named = [server for server in listening if self.edge.host in server.server_names]
         return named or listening
 
     def place(self, location: Location | None) -> FilePlace | None:
@@ -318,7 +318,7 @@ def _paths(
 
 
 def _spellings_of_paths(path: str) -> Iterator[tuple[str, str]]:
-    """Yield methods and spellings of a path, those that a proxy could read differently included."""
+    """Yield methods and spellings of a path, ambiguous spellings included."""
     yield from ((method, path) for method in _METHODS)
     head, _, last = path.rpartition("/")
     encoded = f"{head}/%{ord(last[0]):02x}{last[1:]}" if last else f"{head}/%2e"
@@ -390,7 +390,7 @@ def _try_unknown_host(target: AttackTarget) -> Iterator[Finding]:
     """
     for path, location in target.locations:
         if target.edge.ask(path).allowed:
-            continue  # open to everybody under its own name
+            continue  # open to all callers under its own name
         for host in (*_UNKNOWN, f"{target.edge.host}:1", f"{target.edge.host}."):
             if target.edge.ask(path, host=host).allowed:
                 yield Finding(

@@ -36,7 +36,7 @@ from gateway.representations.shapes import (
 )
 
 Translate = Callable[[str], str]
-"""Returns the text that stands for a key, such as `${profileScopeConsentText}`."""
+"""Returns the text of a key, such as `${profileScopeConsentText}`."""
 _SCOPES: Final = "grantedScopes"
 _MOST_SCOPES: Final = 1000
 _CONSENT: Final[Mapping[str, Shape]] = {
@@ -177,7 +177,7 @@ class OwnValues:
 
 
 def parse_own_profile(document: Mapping[str, Any]) -> OwnValues:
-    """Return what was sent; raises UnknownField and InvalidInput."""
+    """Return the sent values; raises UnknownField and InvalidInput."""
     fields = {**_SHAPES, **_IGNORED}
     require_known(document, fields, "UserRepresentation")
     errors: list[FieldError] = []

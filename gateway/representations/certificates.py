@@ -71,7 +71,7 @@ AUTHORITY_FIELDS: Final = FieldTable(
 
 
 def parse_authority(document: Any, path: str = "", *, with_client: bool = False) -> AuthorityInput:
-    """Return what is to be registered; raises InvalidInput with every wrong field."""
+    """Return the authority to register; raises InvalidInput with every wrong field."""
     if not isinstance(document, Mapping):
         raise mistyped(path or _NAME, document, "an object")
     errors: list[FieldError] = []
@@ -229,7 +229,7 @@ _RENEWALS: Final[Mapping[RenewalKind, str]] = {
 
 
 def render_expiration(expiration: Expiration) -> dict[str, Any]:
-    """Return the JSON object; without `realm` for what the settings name."""
+    """Return the JSON object; without `realm` for files of the settings."""
     seen_at = expiration.last_seen_at
     return without_none(
         {

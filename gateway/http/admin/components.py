@@ -23,14 +23,14 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
         Resource(f"{REALM}/keys", "Key", VIEW_REALM, MANAGE_REALM).get(
             "",
             "List the keys of the realm and the active key of each algorithm",
-            for_realm(keys.of),
+            for_realm(keys.render_metadata),
             returns="KeysMetadataRepresentation",
         ),
         rows.get(
             "",
             "List the components that match",
             for_realm(
-                components.matching,
+                components.list_components,
                 parent=lambda r: r.query.get("parent"),
                 of_type=lambda r: r.query.get("type"),
                 name=lambda r: r.query.get("name"),
@@ -41,21 +41,21 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
         rows.post(
             "",
             "Create a component, such as a key provider",
-            as_caller(components.create),
+            as_caller(components.create_component),
             body=Body(schema),
             refuses=(501,),
         ),
         *rows.entities(
             one,
             schema,
-            gets=("Get a component", components.get),
-            replaces=("Replace a component", components.replace),
-            deletes=("Delete a component", components.remove),
+            gets=("Get a component", components.get_component),
+            replaces=("Replace a component", components.replace_component),
+            deletes=("Delete a component", components.remove_component),
         ),
         rows.get(
             f"{one}/sub-component-types",
             "List the types of components that can be created below a component",
-            for_realm(components.below, of_type=lambda r: r.query.get("type")),
+            for_realm(components.list_types_below, of_type=lambda r: r.query.get("type")),
             returns="[ComponentTypeRepresentation]",
             query=(Query("type"),),
         ),

@@ -1,9 +1,9 @@
-"""What every admin endpoint does by its row of the table, in this order.
+"""The checks of every admin endpoint, by its row of the table, in this order.
 
 HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), method (405), role
 (403), rights of all accounts where the operation decides how they are proven (403), rights of the
 object that the path names (403), objects that the path leads through (404), body (400, 413, 415). A
-caller without the role learns nothing of what is in a realm.
+caller without the role learns nothing about the objects of a realm.
 
 Every operation that is not a GET controls each user, client, group and role that its path names,
 unless its row declares why it is harmless; a GET does so where its row declares that the response
@@ -86,7 +86,7 @@ class LocatedObjects:
 
     @classmethod
     def of(cls, template: str) -> "LocatedObjects":
-        """Return what is located for a path such as /admin/realms/{realm}/users/{user_id}."""
+        """Return the located objects of a path such as /admin/realms/{realm}/users/{user_id}."""
         segments = tuple(template.removeprefix(REALM).split("/")[1:])
         found = []
         if segments[:2] in _LOCATED_KINDS:
@@ -122,7 +122,7 @@ OTHERS: Final = frozenset(
 `session_id` is among them: ending a session gives no control of an account.
 """
 _ROLE_LISTS: Final = frozenset({"role-mappings", "scope-mappings"})
-"""What follows one of these names the client whose roles are meant: the client is not changed."""
+"""The path after one of these names the client that owns the roles: the client is not changed."""
 _CLIENT_PLACEHOLDER: Final = "client_id"
 _ROLE_NAME: Final = "role_name"
 
@@ -147,7 +147,7 @@ class ControlledPath:
 
 
 def controlled_path(operation: Operation) -> ControlledPath:
-    """Return what an operation controls; raises ValueError for a placeholder that is not listed."""
+    """Return the controlled objects; raises ValueError for a placeholder that is not listed."""
     controls = operation.reveals if operation.method == "GET" else not operation.harmless
     if not controls:
         return ControlledPath(())
@@ -184,7 +184,7 @@ _EXEMPT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AdminServices:
-    """What the endpoints share."""
+    """The services that the endpoints share."""
 
     context: RealmContext
     authentication: AdminAuthentication
@@ -203,7 +203,7 @@ class _ProofGuard:
     operation: Operation
     get: Operation | None = None
 
-    def check(self, acting: Acting) -> None:
+    def require_rights(self, acting: Acting) -> None:
         """Raise MissingRights unless the caller has every right or the body decides."""
         if self.get is None:
             require_rights_of_realm_accounts(acting, self.subject)
@@ -285,7 +285,7 @@ class AdminEndpoint(GuardedEndpoint):
         if operation is None:
             raise MethodNotAllowed(self.methods)
         rights = rights_of(caller, realm)
-        _require(operation, rights)
+        _require_roles(operation, rights)
         headers, controlled = exchange.facts.headers, self._controlled[scope["method"]]
         controls = controlled.objects(scope["path_params"]) if controlled.placeholders else ()
         acting = Acting(
@@ -298,7 +298,7 @@ class AdminEndpoint(GuardedEndpoint):
         )
         guard, query = self._guards[scope["method"]], scope["query_string"]
         if guard is not None:
-            guard.check(acting)
+            guard.require_rights(acting)
         if controls:
             await require_control_of_request(acting, self._services.database)
         pairs = tuple(parse_form(query, _MOST_IN_QUERY)) if query else ()
@@ -363,7 +363,7 @@ async def _handle(operation: Operation, guard: _ProofGuard | None, request: Admi
     return await operation.handler(request) if unchanged is None else unchanged
 
 
-def _require(operation: Operation, rights: Rights) -> None:
+def _require_roles(operation: Operation, rights: Rights) -> None:
     if operation.allowed is Decided.BY_USE_CASE:
         return
     if isinstance(operation.allowed, Decided):
@@ -371,6 +371,6 @@ def _require(operation: Operation, rights: Rights) -> None:
         if not rights.roles - other:
             raise Forbidden(f"not {operation.allowed.value}")
         return
-    rights.require(*operation.allowed)
+    rights.require_role(*operation.allowed)
     if operation.also:
-        rights.require(*operation.also)
+        rights.require_role(*operation.also)

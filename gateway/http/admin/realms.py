@@ -65,13 +65,13 @@ def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
         rows.delete(
             "/sessions/{session_id}",
             "End a session",
-            as_caller(sessions.end, offline=read_flag("isOffline")),
+            as_caller(sessions.end_session, offline=read_flag("isOffline")),
             query=(Query("isOffline", "boolean", "Whether it is an offline session"),),
         ),
         rows.get(
             "/client-session-stats",
             "Count the sessions of each client",
-            for_realm(sessions.statistics),
+            for_realm(sessions.count_sessions_by_client),
             returns="[ClientSessionStats]",
         ),
     )
@@ -114,7 +114,7 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.get(
             "",
             "List the realms that the caller administers",
-            as_caller(listing.visible, brief=WANTS_BRIEF),
+            as_caller(listing.list_visible_realms, brief=WANTS_BRIEF),
             returns=f"[{_REALM}]",
             query=(BRIEF,),
         ),
@@ -135,12 +135,15 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.put(
             one,
             "Update the settings or the name of a realm",
-            as_caller(changes.update),
+            as_caller(changes.update_realm),
             body=Body(_REALM),
             versioned=True,
         ),
         rows.delete(
-            one, "Delete a realm and all objects in it", as_caller(changes.remove), versioned=True
+            one,
+            "Delete a realm and all objects in it",
+            as_caller(changes.remove_realm),
+            versioned=True,
         ),
         rows.post(
             f"{one}/testSMTPConnection",
@@ -154,7 +157,7 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
 
 
 async def _get_realm(listing: RealmListing, request: AdminRequest) -> Reply:
-    return rendered_reply(await listing.rendered(request.acting))
+    return rendered_reply(await listing.render_realm(request.acting))
 
 
 async def _create_realm(creation: RealmCreation, request: AdminRequest) -> Reply:
@@ -208,27 +211,36 @@ def _texts(texts: Localizations) -> tuple[Operation, ...]:
     one, text = "/{locale}", "/{locale}/{key}"
     return (
         rows.get(
-            "", "List the locales that have texts", for_realm(texts.locales), returns="[string]"
+            "",
+            "List the locales that have texts",
+            for_realm(texts.list_locales),
+            returns="[string]",
         ),
         rows.get(
             one,
             "Get the texts of a locale",
-            for_realm(texts.texts, fallback=read_flag("useRealmDefaultLocaleFallback")),
+            for_realm(texts.get_texts, fallback=read_flag("useRealmDefaultLocaleFallback")),
             returns="object",
             query=(Query("useRealmDefaultLocaleFallback", "boolean"),),
         ),
         rows.post(
-            one, "Add or update texts of a locale", as_caller(texts.add), body=Body(), status=204
+            one,
+            "Add or update texts of a locale",
+            as_caller(texts.add_texts),
+            body=Body(),
+            status=204,
         ),
-        rows.delete(one, "Delete all texts of a locale", as_caller(texts.remove)),
+        rows.delete(one, "Delete all texts of a locale", as_caller(texts.remove_texts)),
         rows.get(text, "Get a text", lambda r: _get_text(texts, r), returns=PLAIN_TEXT),
-        rows.put(text, "Add or update a text", as_caller(texts.put), body=Body(media=Media.TEXT)),
+        rows.put(
+            text, "Add or update a text", as_caller(texts.put_text), body=Body(media=Media.TEXT)
+        ),
         rows.delete(text, "Delete a text", as_caller(texts.remove_text)),
     )
 
 
 async def _get_text(texts: Localizations, request: AdminRequest) -> Reply:
-    found = await texts.text(request.realm, request.path["locale"], request.path["key"])
+    found = await texts.get_text(request.realm, request.path["locale"], request.path["key"])
     return Reply(HTTPStatus.OK, (_TEXT,), found.encode())
 
 
@@ -238,7 +250,7 @@ def _registrators(actions: RequiredActionAdministration) -> tuple[Operation, ...
         rows.get(
             "/credential-registrators",
             "List the required actions that register a credential",
-            for_realm(actions.registrators),
+            for_realm(actions.list_registrators),
             returns="[string]",
         ),
     )

@@ -47,7 +47,7 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
         rows.get(
             "/client-registration-policy/providers",
             "List the providers of client registration policies and their settings",
-            for_realm(registration.policy_providers.list),
+            for_realm(registration.policy_providers.list_providers),
             returns="[ComponentTypeRepresentation]",
             allowed=VIEW_REALM,
         ),

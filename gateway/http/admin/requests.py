@@ -181,7 +181,7 @@ def created_reply(request: AdminRequest, name: str) -> Reply:
 
 
 async def created(request: AdminRequest, name: Awaitable[str]) -> Reply:
-    """Return 201 with the location of what a use case created."""
+    """Return 201 with the location of the created object."""
     return created_reply(request, await name)
 
 

@@ -1,4 +1,4 @@
-"""The authenticators that flows may consist of: names, requirements, and what may be set of each.
+"""The authenticators that flows may consist of: names, requirements, and settings of each.
 
 Names are Keycloak's, for clients find an execution by them. Keycloak keeps any other property as
 well. Keycloak: 15 (password grant flow), authenticator-providers, client-authenticator-providers,
@@ -54,7 +54,7 @@ class AuthenticatorRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatorDescription:
-    """An authenticator; `help` says in a sentence what it does."""
+    """An authenticator; `help` describes it in a sentence."""
 
     id: str
     name: str
@@ -75,7 +75,7 @@ class AuthenticatorDescription:
         return members
 
     def described(self) -> dict[str, Any]:
-        """Return what there is to be set. Keycloak: AuthenticatorConfigInfoRepresentation."""
+        """Return the settings. Keycloak: AuthenticatorConfigInfoRepresentation."""
         return {
             "name": self.name,
             "providerId": self.id,

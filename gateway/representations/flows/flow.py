@@ -66,7 +66,7 @@ EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
     "configurable": Flag(),
     "requirementChoices": VerbatimList(),
 }
-"""What an execution is shown with; a part of it may be changed."""
+"""The members of an execution in a list; some of them may be changed."""
 EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
     "id": ObjectId(),
     "authenticator": _TEXT,
@@ -87,7 +87,7 @@ _LONGEST_NAMES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class FlowDraft:
-    """What was sent of a flow; None is what was not."""
+    """A flow as sent; None is an omitted member."""
 
     id: str | None
     alias: str | None
@@ -100,7 +100,7 @@ class FlowDraft:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionChange:
-    """What was sent of an execution; `name` and `description` are those of its flow."""
+    """A change of an execution; `name` and `description` are of its sub-flow."""
 
     id: str | None
     requirement: Requirement | None
@@ -113,7 +113,7 @@ class ExecutionChange:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDraft:
-    """What was sent of a new execution; `flow` is the id of the sub-flow of one that `is_flow`."""
+    """A new execution as sent; with `is_flow`, `flow` is the id of its sub-flow."""
 
     id: str | None
     authenticator: str | None
@@ -131,7 +131,7 @@ def parse_flow(document: Mapping[str, Any]) -> FlowDraft:
 
 
 def parse_change(document: Mapping[str, Any]) -> ExecutionChange:
-    """Return what is to become of an execution; raises InvalidInput."""
+    """Return the change of an execution; raises InvalidInput."""
     values = parse_strictly(
         document, EXECUTION_CHANGE_FIELDS, "AuthenticationExecutionInfoRepresentation"
     )
@@ -161,7 +161,7 @@ def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
 
 
 def parse_config(document: Mapping[str, Any], config_id: str | None = None) -> AuthenticatorConfig:
-    """Return what was sent, under that id, the one that was sent or a new one.
+    """Return the configuration under that id, the sent id or a new one.
 
     Raises InvalidInput.
     """
@@ -174,7 +174,7 @@ def parse_config(document: Mapping[str, Any], config_id: str | None = None) -> A
 
 
 def known_settings(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return what is kept of a configuration: no empty texts, no secrets of other services."""
+    """Return the stored settings: no empty texts, no secrets of other services."""
     return tuple((name, value) for name, value in config.items() if value and name not in SECRETS)
 
 
@@ -231,7 +231,8 @@ def render_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorCon
 def render_config(config: AuthenticatorConfig, authenticator: str | None = None) -> dict[str, Any]:
     """Return the JSON object.
 
-    What is no property of the authenticator is masked, for it may be a secret; None masks nothing.
+    Settings that the authenticator does not describe are masked, for they may be secrets; None
+    masks nothing.
     """
     known = AUTHENTICATORS.get(authenticator or "")
     names = {each.name for each in known.properties} if known is not None else set()
@@ -352,7 +353,7 @@ VERIFY_NEW_EMAIL: Final = Property(
 ACTION_NAMES: Final[Mapping[str, str]] = {
     each.provider: each.name or each.alias for each in DEFAULT_ACTIONS
 }
-"""What there is to be registered, and its name."""
+"""The actions that can be registered, and their names."""
 _OWN_SETTINGS: Final[Mapping[str, tuple[Property, ...]]] = {
     CONFIGURE_RECOVERY_CODES: (WARNING_THRESHOLD,),
     VERIFY_EMAIL: (RESEND_PAUSE,),
@@ -372,12 +373,12 @@ ACTION_FIELDS: Final[Mapping[str, Shape]] = {
 
 
 def is_configurable(provider: str) -> bool:
-    """Tell whether anything is to be set of the action."""
+    """Return whether the action has settings."""
     return provider in ACTION_NAMES and provider not in _NOT_CONFIGURABLE
 
 
 def parse_action(document: Mapping[str, Any], before: RequiredAction) -> RequiredAction:
-    """Return the action as it is to be: what is absent is off, zero or none.
+    """Return the changed action: an absent member is off, zero or none.
 
     The alias stays where none is sent, for it is the address of the action. Raises InvalidInput.
     """
@@ -399,7 +400,7 @@ def known_config(config: Mapping[str, str]) -> dict[str, str]:
     Keycloak stores other settings as well, although no action describes them.
     """
     checked = {
-        each.name: str(each.read((config[each.name],)))
+        each.name: str(each.parse_value((config[each.name],)))
         for each in (MAXIMUM_AGE, WARNING_THRESHOLD, RESEND_PAUSE, VERIFY_NEW_EMAIL)
         if config.get(each.name)
     }
