@@ -215,16 +215,10 @@ class UserSessions(_SessionAdministration):
             offline = await stores.offline_sessions.of_user(realm.id, user_id)
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
-    async def log_out(self, acting: Acting, user_id: str) -> None:
-        """Do as `end_all`.
-
-        Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
-        """
-        await self.end_all_sessions(acting, user_id)
-
     async def end_all_sessions(self, acting: Acting, user_id: str) -> int:
         """End online and offline sessions, and reject all tokens issued so far; return how many.
 
+        Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         online: tuple[UserSession, ...] = ()

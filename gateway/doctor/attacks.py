@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from gateway.doctor.edge import AttackedEdge, CertificateWithKey, Headers, Unreachable, impostor_of
-from gateway.doctor.findings import Examination, ExaminationOutcome, FilePlace, Finding
+from gateway.doctor.findings import Examination, ExaminationOutcome, Finding
 from gateway.doctor.nginx_scopes import (
     DECISIONS,
     SECRET_HEADER,
@@ -87,10 +87,6 @@ class AttackTarget:
         ]
         named = [server for server in listening if self.edge.host in server.server_names]
         return named or listening
-
-    def place(self, location: Location | None) -> FilePlace | None:
-        """Return the line at fault."""
-        return None if location is None else location.place
 
 
 def _try_bad_certificates(target: AttackTarget) -> Iterator[Finding]:
@@ -192,7 +188,7 @@ def _try_forged_headers(target: AttackTarget) -> Iterator[Finding]:
                     f"{target.edge.url}: a caller's own {', '.join(arrived)} reaches the gateway at"
                     f" {path}",
                     _FORGED_HEADERS_REMEDY,
-                    target.place(location),
+                    location.place if location else None,
                 )
 
 
@@ -257,7 +253,7 @@ def _arriving(
             yield from _arriving(target, path, location, (name,), marker)
     elif answer.allowed:
         problem = f"{target.edge.url}: a caller's own {names[0]} reaches the service at {path}"
-        yield Finding(problem, _FORGED_IDENTITY_REMEDY, target.place(location))
+        yield Finding(problem, _FORGED_IDENTITY_REMEDY, location.place if location else None)
 
 
 _METHODS: Final = ("GET", "HEAD", "OPTIONS")
@@ -292,7 +288,7 @@ def _try_paths(target: AttackTarget) -> Iterator[Finding]:
                     f"{target.edge.url}: {method} {spelling} is answered without a credential"
                     f" ({_rule(found)})",
                     _PATHS_REMEDY,
-                    target.place(location),
+                    location.place if location else None,
                 )
 
 
@@ -396,7 +392,7 @@ def _try_unknown_host(target: AttackTarget) -> Iterator[Finding]:
                 yield Finding(
                     f"{target.edge.url}: {path} is answered to a request for {host}",
                     _UNKNOWN_HOST_REMEDY,
-                    target.place(location),
+                    location.place if location else None,
                 )
 
 

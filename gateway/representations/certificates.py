@@ -34,6 +34,7 @@ from gateway.representations.refusals import (
     raise_all,
     refused,
     refused_items,
+    refused_text,
     unknown_fields,
 )
 from gateway.representations.shapes import Choice, Milliseconds, OptionalText, Text, Verbatim
@@ -129,11 +130,9 @@ class Thumbprint(Verbatim):
     """The SHA-256 of a certificate as `x5t#S256`; hexadecimal digits are accepted."""
 
     def read(self, value: Any, path: str) -> str:
-        if not isinstance(value, str):
-            raise mistyped(path, value, _THUMBPRINT)
-        digest = _digest(value)
+        digest = _digest(value) if isinstance(value, str) else None
         if digest is None:
-            raise refused(path, value, _THUMBPRINT)
+            raise refused_text(path, value, _THUMBPRINT)
         return base64url.encode(digest)
 
 

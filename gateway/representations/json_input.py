@@ -380,37 +380,33 @@ def stream_objects(file: TextIO, name: str, source: str) -> Iterator[StreamedObj
         return
     if opening != "{":
         raise reader.refusal("an object, a list of objects, or an object a line")
-    first = _Members(reader, name)
-    if first.is_document:
+    first = _read_members(reader, name)
+    if first is None:
         yield from _numbered(reader)
         reader.skip_members()
         reader.expect_end()
     else:
-        yield from _lines(reader, first.value)
+        yield from _lines(reader, first)
 
 
-class _Members:
-    """The members of the first object up to the list, or the whole of an object without one."""
-
-    def __init__(self, reader: "_Reader", name: str) -> None:
-        self.value: dict[str, Any] = {}
-        self.is_document = False
-        reader.take_sign("{")
-        while reader.peek() != "}":
-            key = reader.read_value()
-            if not isinstance(key, str):
-                raise reader.refusal("a name")
-            reader.take_sign(":")
-            if key == name and reader.peek() == "[":
-                self.is_document = True
-                self.value.clear()
-                return
-            if key in self.value:
-                raise reader.refusal(f"the name {json.dumps(key)} once")
-            self.value[key] = reader.read_value()
-            if reader.peek() != "}":
-                reader.take_sign(",")
-        reader.take_sign("}")
+def _read_members(reader: "_Reader", name: str) -> dict[str, Any] | None:
+    """Return the members of the first object; None where the list `name` begins in it."""
+    members: dict[str, Any] = {}
+    reader.take_sign("{")
+    while reader.peek() != "}":
+        key = reader.read_value()
+        if not isinstance(key, str):
+            raise reader.refusal("a name")
+        reader.take_sign(":")
+        if key == name and reader.peek() == "[":
+            return None
+        if key in members:
+            raise reader.refusal(f"the name {json.dumps(key)} once")
+        members[key] = reader.read_value()
+        if reader.peek() != "}":
+            reader.take_sign(",")
+    reader.take_sign("}")
+    return members
 
 
 def _numbered(reader: "_Reader") -> Iterator[StreamedObject]:

@@ -12,8 +12,7 @@ from sqlalchemy import Boolean, Column, Table
 from sqlalchemy.schema import CreateTable, DropTable
 
 from gateway.admin.access import AdminRole, operator
-from gateway.admin.changes import Changes
-from gateway.admin.entity_tags import entity_tag
+from gateway.admin.changes import Changes, entity_tag
 from gateway.admin.realm_files.resources import FileValueParser
 from gateway.admin.resources import (
     FileMember,
@@ -28,7 +27,7 @@ from gateway.domain.events import AdminEventQuery, EventPage
 from gateway.domain.realm import EventsConfig
 from gateway.domain.refusals import InvalidRequest, NotFound, PreconditionFailed
 from gateway.domain.resources import StoredKind
-from gateway.http.admin.endpoint import controlled_path
+from gateway.http.admin.endpoint import controlled_placeholders
 from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.resources import resource_operations
 from gateway.representations.field_table import FieldTable, Setting
@@ -210,7 +209,7 @@ def test_a_declared_kind_has_rows_openapi_and_commands() -> None:
         *(("GET", base), ("POST", base)),
         *((method, f"{base}/{{id}}") for method in ("GET", "PUT", "DELETE")),
     ]
-    assert [controlled_path(row).placeholders for row in rows] == [()] * len(rows)
+    assert [controlled_placeholders(row) for row in rows] == [()] * len(rows)
     document = openapi_document(rows, "1")
     assert "text" in document["components"]["schemas"]["NoticeRepresentation"]["properties"]
     listed = [each["name"] for each in document["paths"][base]["get"]["parameters"]]

@@ -17,7 +17,7 @@ from gateway.admin.access import (
     require_may_change_client,
     require_may_grant,
 )
-from gateway.admin.changes import Administration, Change, Changes
+from gateway.admin.changes import Administration, Change, Changes, names_state, require_match
 from gateway.admin.client_reach import (
     BUILT_IN,
     decide_on_client,
@@ -49,7 +49,6 @@ from gateway.admin.clients.preparation import (
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers
-from gateway.admin.entity_tags import names_state, require_match
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.authentication.new_users import default_role_ids

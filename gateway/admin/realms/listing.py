@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, Rights, rights_over
-from gateway.admin.entity_tags import RenderedDocument
+from gateway.admin.changes import RenderedDocument
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database, Stores

@@ -1,6 +1,6 @@
-"""The rows of realms: realms themselves, their files, sessions, caches and texts, and fixed lists.
+"""The rows of realms: realms, their files, sessions, caches, texts, keys and components.
 
-Keycloak: 7.1 realms
+Keycloak: 7.1 realms, 7.3 clients, 8.5 (KeysMetadata)
 """
 
 from collections.abc import Awaitable
@@ -9,7 +9,9 @@ from typing import Final
 
 from gateway.admin.access import AdminRole
 from gateway.admin.changes import RealmCaches
+from gateway.admin.components import Components
 from gateway.admin.flows import RequiredActionAdministration
+from gateway.admin.keys import KeyMetadata
 from gateway.admin.realm_files import RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
 from gateway.admin.sessions import RealmSessions
@@ -49,14 +51,14 @@ def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
         rows.post(
             "/logout-all",
             "End all sessions of the realm",
-            lambda r: _nothing(sessions.log_out_all(r.acting)),
+            as_caller(sessions.log_out_all, reply=_nothing),
             returns="GlobalRequestResult",
             status=200,
         ),
         rows.post(
             "/push-revocation",
             "Push the `notBefore` of the realm to its clients; the gateway sends no request",
-            lambda r: _nothing(sessions.push_revocation(r.acting)),
+            as_caller(sessions.push_revocation, reply=_nothing),
             allowed=MANAGE_REALM,
             returns="GlobalRequestResult",
             status=200,
@@ -268,5 +270,52 @@ def _fixed_lists() -> tuple[Operation, ...]:
             tag="Identity providers",
             allowed=_VIEW_PROVIDERS,
             returns="[IdentityProviderRepresentation]",
+        ),
+    )
+
+
+def component_operations(components: Components, keys: KeyMetadata) -> tuple[Operation, ...]:
+    """Return every row about components and keys."""
+    rows = Resource(f"{REALM}/components", "Component", VIEW_REALM, MANAGE_REALM)
+    one, schema = "/{id}", "ComponentRepresentation"
+    return (
+        Resource(f"{REALM}/keys", "Key", VIEW_REALM, MANAGE_REALM).get(
+            "",
+            "List the keys of the realm and the active key of each algorithm",
+            for_realm(keys.render_metadata),
+            returns="KeysMetadataRepresentation",
+        ),
+        rows.get(
+            "",
+            "List the components that match",
+            for_realm(
+                components.list_components,
+                parent=lambda r: r.query.get("parent"),
+                of_type=lambda r: r.query.get("type"),
+                name=lambda r: r.query.get("name"),
+            ),
+            returns=f"[{schema}]",
+            query=(Query("parent"), Query("type"), Query("name")),
+        ),
+        rows.post(
+            "",
+            "Create a component, such as a key provider",
+            as_caller(components.create_component),
+            body=Body(schema),
+            refuses=(501,),
+        ),
+        *rows.entities(
+            one,
+            schema,
+            gets=("Get a component", components.get_component),
+            replaces=("Replace a component", components.replace_component),
+            deletes=("Delete a component", components.remove_component),
+        ),
+        rows.get(
+            f"{one}/sub-component-types",
+            "List the types of components that can be created below a component",
+            for_realm(components.list_types_below, of_type=lambda r: r.query.get("type")),
+            returns="[ComponentTypeRepresentation]",
+            query=(Query("type"),),
         ),
     )

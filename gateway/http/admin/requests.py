@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gateway.admin.access import Acting, ListingPage, Rights
-from gateway.admin.entity_tags import RenderedDocument
+from gateway.admin.changes import RenderedDocument
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT, free_in_slices
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, UnknownPage, WireFamily

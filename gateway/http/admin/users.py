@@ -413,7 +413,7 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
         rows.post(
             "/logout",
             "End the sessions of a user and reject its earlier tokens",
-            as_caller(sessions.log_out),
+            as_caller(sessions.end_all_sessions),
             status=204,
             harmless="ending sessions gives no access: the user signs in again",
         ),
