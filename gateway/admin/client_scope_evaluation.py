@@ -22,7 +22,7 @@ from gateway.domain.roles import ListedRole
 from gateway.representations.roles import role_answer
 
 OF_THE_REALM: Final = ""
-"""Stands for the roles of the realm where a client's internal id stands for its own."""
+"""Names the roles of the realm where a client's internal id names the roles of the client."""
 _NO_CLIENT: Final = "Could not find client"
 
 

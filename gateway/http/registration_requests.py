@@ -83,13 +83,13 @@ class RegistrationRequests:
             await self.registration.admit(registrar, sent, document)
             if names_sector(document):
                 await check_sector(document, self.documents)
-            view = await self.registration.register(registrar, sent, document)
+            view = await self.registration.register_client(registrar, sent, document)
         request.event.client_id = view.client.client_id
         return view
 
     async def view(self, request: ProtocolRequest, client_id: str) -> ClientView:
         with _recorded_event(request, EventType.CLIENT_INFO):
-            view = await self.registration.view(await self._registrar(request), client_id)
+            view = await self.registration.view_client(await self._registrar(request), client_id)
         request.event.client_id = client_id
         return view
 
@@ -99,13 +99,13 @@ class RegistrationRequests:
         with _recorded_event(request, EventType.CLIENT_UPDATE, client_id):
             registrar = await self._registrar(request)
             if names_sector(document):
-                await self.registration.view(registrar, client_id)
+                await self.registration.view_client(registrar, client_id)
                 await check_sector(document, self.documents)
             return await self.registration.change(registrar, client_id, sent, document)
 
     async def remove(self, request: ProtocolRequest, client_id: str) -> None:
         with _recorded_event(request, EventType.CLIENT_DELETE, client_id):
-            await self.registration.remove(await self._registrar(request), client_id)
+            await self.registration.remove_client(await self._registrar(request), client_id)
 
     async def installation(
         self, request: ProtocolRequest, client_id: str, url: str
@@ -145,7 +145,7 @@ class RegistrationRequests:
             return Registrar(acting)
         token = credential.token
         try:
-            ours = self.tokens.read(request.realm, token, request.now)
+            ours = self.tokens.verify_token(request.realm, token, request.now)
         except InvalidToken:
             acting, origins = await self._bearer(request, credential)
             return Registrar(acting, token=token, origins=origins)

@@ -183,8 +183,8 @@ def parse_mapper(value: Any, path: str, *, of_scope: bool) -> ProtocolMapper:
         if name not in given
     )
     if of_scope and updates.get("protocolMapper") == PAIRWISE_MAPPER:
-        # Clients alone decide about subjects. If it were ignored, they would receive the one that
-        # it must hide.
+        # Clients alone decide about subjects. If the mapper were ignored, they would receive the
+        # subject that it must hide.
         errors.append(
             FieldError(join(path, "protocolMapper"), describe(PAIRWISE_MAPPER), _SAME_SUBJECT)
         )

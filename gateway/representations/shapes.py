@@ -1,7 +1,7 @@
 """The shapes of single fields: what each accepts, its error text, how it is written back; names.
 
 Like Keycloak's, they take "true" or 0 for a boolean, "300" for a number, and a number or a boolean
-for a text; the empty text for a boolean or a number is null. The mask that stands for a secret
+for a text; the empty text for a boolean or a number is null. The mask of a secret
 keeps the old secret when it is sent back.
 
 Names stand in URLs, keys and headers: realm names, ids, client ids, user names. Keycloak: the
@@ -149,7 +149,7 @@ class OneOf(Verbatim):
 class Choice(Generic[ChoiceT]):
     """One of the values of enumerations; `any_case` takes them in capitals as well.
 
-    With `by_number`, its place among them stands for a value, as Keycloak's decoder has it.
+    With `by_number`, a value may be given by its place, as Keycloak's decoder takes it.
     """
 
     choices: Iterable[ChoiceT]

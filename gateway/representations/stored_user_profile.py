@@ -69,7 +69,7 @@ def parse_profile_component(document: Mapping[str, Any], path: str) -> StoredPro
         case None | []:
             return None
         case [{"config": {"kc.user.profile.config": [str(text)]}}]:
-            return StoredProfile("", _read(text, f"{at}[0].config"), text)
+            return StoredProfile("", _load(text, f"{at}[0].config"), text)
         case [{"config": Mapping() as config}] if PROFILE_CONFIG not in config:
             return None
         case [Mapping() as component] if component.get("config") is None:
@@ -116,7 +116,7 @@ def _text(profile: Mapping[str, Any]) -> str:
     return json.dumps(profile, ensure_ascii=False, separators=(",", ":"))
 
 
-def _read(text: str, path: str) -> dict[str, Any]:
+def _load(text: str, path: str) -> dict[str, Any]:
     try:
         return parse_profile_text(text)
     except InvalidInput as refusal:

@@ -168,7 +168,7 @@ async def queue_expiry_mails(mails: ExpiryMails, interval: timedelta = MAIL_INTE
     """Queue due notices now and every `interval`; an unavailable store is skipped."""
     while True:
         try:
-            await mails.queue()
+            await mails.queue_mails()
         except StoreUnavailable as failure:
             log = structlog.get_logger()
             log.warning("mails about expiry left for later", store=failure.store)

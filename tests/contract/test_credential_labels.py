@@ -62,12 +62,12 @@ class Console:
         await self.own.label(CALLER, "device", "Phone")
 
     async def label(self) -> None:
-        await self.administered.label(
+        await self.administered.label_credential(
             await acting_on(self.database, "demo"), "alice-uuid", "device", "Phone"
         )
 
     async def move(self) -> None:
-        await self.administered.move(
+        await self.administered.move_credential(
             await acting_on(self.database, "demo"), "alice-uuid", "device", None
         )
 

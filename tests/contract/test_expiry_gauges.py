@@ -117,7 +117,7 @@ async def test_certificates_of_settings_count_for_all_and_for_master(
 ) -> None:
     listing = ExpiryListing(database, StoredCertificateReader(), _of_settings, SetClock(NOW))
     for realm, found in ((None, [SERVER]), ("master", [SERVER]), ("demo", [])):
-        assert list(await listing.list(realm, 30 * DAY)) == found
+        assert list(await listing.list_expirations(realm, 30 * DAY)) == found
 
 
 async def test_realms_beyond_a_bound_are_one(

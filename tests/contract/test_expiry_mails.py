@@ -65,7 +65,7 @@ class _Gateways:
     async def queued(self, days: int = 0) -> list[QueuedMail]:
         """Let days pass and both gateways work at once; return the mails that they queued."""
         self.clock.advance(days * DAY)
-        await asyncio.gather(*(mails.queue() for mails in self._mails))
+        await asyncio.gather(*(mails.queue_mails() for mails in self._mails))
         now = self.clock.now()
         async with self.first.write() as stores:
             claimed = await stores.mails.claim(now, timedelta(minutes=1), 100)

@@ -1,4 +1,4 @@
-"""What a caller may do: rights, escalation, and the transaction of an administrative change."""
+"""Rights of callers: roles over a realm, escalation, and settings that prove accounts."""
 
 from gateway.admin.access.account_proof import (
     proven_by_operation,

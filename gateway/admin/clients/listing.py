@@ -114,13 +114,13 @@ def _scope_names(client: Client) -> frozenset[str]:
 
 
 async def load_client_document(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
-    """Return what the caller sees of the client."""
+    """Return the client as the caller may see it."""
     masked = bool(await clients_out_of_reach(acting, stores, [client]))
     return client_document(acting, client, masked=masked)
 
 
 def client_document(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
-    """Return the client with what the caller may do to it."""
+    """Return the client with the caller's rights over it."""
     return {**client_representation(client, masked=masked), "access": _access(acting, client)}
 
 
@@ -139,7 +139,7 @@ _ALL: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ClientQuery:
-    """One client by its public name, or a page of those that match."""
+    """One client by its public name, or a page of the matching clients."""
 
     client_id: str | None = None
     part: str = ""
@@ -151,7 +151,7 @@ class ClientQuery:
 class ClientListing(Administration):
     """Reads clients for administrators. All methods raise StoreUnavailable."""
 
-    async def page(self, acting: Acting, query: ClientQuery) -> list[dict[str, Any]]:
+    async def list_clients(self, acting: Acting, query: ClientQuery) -> list[dict[str, Any]]:
         """Return the clients that match; raises TooMany.
 
         A caller who may only query clients gets none: each requires the right to view it.
@@ -175,11 +175,11 @@ class ClientListing(Administration):
         async with self._database.read() as stores:
             return await stores.clients.search(realm.id, ClientSearch(part), 0, _ALL)
 
-    async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
+    async def get_client_document(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the client; raises NotFound, and Forbidden for a caller who may only query."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
-            acting.rights.require(*VIEW_CLIENTS)
+            acting.rights.require_role(*VIEW_CLIENTS)
             with refused_by_policies():
                 await enforce_policies(
                     *(stores, acting.realm, PolicyCaller(acting), EventKind.VIEW, client),

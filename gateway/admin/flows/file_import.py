@@ -50,7 +50,7 @@ _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 async def store_sign_in(
     stores: Stores, realm: Realm, before: Realm | None, given: SignInInput
 ) -> bool:
-    """Store what the file brings; return whether anything has changed. Raises InvalidInput.
+    """Store the flows, actions and texts; return whether anything has changed. Raises InvalidInput.
 
     The required actions of a new realm are those of its file, where it lists any or none.
     """
@@ -58,11 +58,11 @@ async def store_sign_in(
     for action in given.actions:
         if action not in actions_in(await stores.documents.list(realm.id, _ACTION)):
             stored = {action.alias: action_document(action)}
-            changed |= await _put(stores, realm.id, _ACTION, stored)
+            changed |= await _put_documents(stores, realm.id, _ACTION, stored)
     if before is None and given.has_actions:
         named = {_ALWAYS_THERE, *(action.alias for action in given.actions)}
         gone = {each.alias: GONE for each in DEFAULT_ACTIONS if each.alias not in named}
-        changed |= await _put(stores, realm.id, _ACTION, gone)
+        changed |= await _put_documents(stores, realm.id, _ACTION, gone)
     for locale, texts in (given.texts or {}).items():
         known = await stores.documents.find(realm.id, _TEXTS, locale) or {}
         if {**known, **texts} != known:
@@ -112,13 +112,13 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
     excess = excess_of({**configs, **{each.id: each for each in brought}}.values())
     if excess is not None:
         raise refused("authenticatorConfig", *excess)
-    changed = await _put(stores, realm_id, _FLOW, stored)
-    changed |= await _put(stores, realm_id, _CONFIG, kept)
-    await _remove(stores, realm_id, merge)
+    changed = await _put_documents(stores, realm_id, _FLOW, stored)
+    changed |= await _put_documents(stores, realm_id, _CONFIG, kept)
+    await _remove_orphans(stores, realm_id, merge)
     return changed or bool(merge.orphans)
 
 
-async def _remove(stores: Stores, realm_id: str, merge: "_Merge") -> None:
+async def _remove_orphans(stores: Stores, realm_id: str, merge: "_Merge") -> None:
     """Remove the orphans, with the configurations that no other flow has."""
     for flow in merge.orphans:
         is_default = flow.id in default_flows(realm_id)
@@ -276,7 +276,7 @@ def _merged(given: Iterable[FlowInput]) -> tuple[FlowInput, ...]:
     return tuple(merged.values())
 
 
-async def _put(
+async def _put_documents(
     stores: Stores, realm_id: str, kind: DocumentKind, documents: Mapping[str, Mapping[str, Any]]
 ) -> bool:
     """Store the documents; return whether any has changed."""

@@ -106,48 +106,48 @@ class FlowUnitOfWork:
     def flows(self) -> Flows:
         return Flows(self._flows.values(), self.configs)
 
-    def get_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
+    def get_flow_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
         return existing(self.flows.named(alias), missing)
 
-    def get(self, flow_id: str, missing: str = "Could not find flow with id") -> Flow:
+    def get_flow(self, flow_id: str, missing: str = "Could not find flow with id") -> Flow:
         return existing(self._flows.get(flow_id), missing)
 
     def get_execution(self, execution_id: str) -> tuple[Flow, Execution]:
         """Return an execution and its flow."""
         return existing(self.flows.holding(execution_id), "Illegal execution")
 
-    def put(self, flow: Flow) -> None:
+    def put_flow(self, flow: Flow) -> None:
         if len(flow.executions) > _MAX_EXECUTIONS:
             raise InvalidRequest(f"A flow has at most {_MAX_EXECUTIONS} executions")
         self._flows[flow.id] = flow
         if len(self._flows) > _MAX_FLOWS:
             raise InvalidRequest(f"A realm has at most {_MAX_FLOWS} flows")
 
-    def remove(self, flow_id: str) -> None:
+    def remove_flow(self, flow_id: str) -> None:
         """Remove a flow with its configurations, and the sub-flows that no other one contains."""
         flow = self._flows.pop(flow_id)
         for execution in flow.executions:
             self.configs.pop(execution.config or "", None)
         for part in flow.parts:
             if part in self._flows and not self.flows.is_part(part):
-                self.remove(part)
+                self.remove_flow(part)
 
-    async def store(self, change: Change) -> None:
-        """Check and store what has changed; raises InvalidRequest."""
+    async def store_flows(self, change: Change) -> None:
+        """Check and store the changes; raises InvalidRequest."""
         changed = {flow.id for flow in self._flows.values() if self._before.find(flow.id) != flow}
         removed = [flow for flow in self._before if flow.id not in self._flows]
         changed |= {flow.id for flow in removed}
         stores, realm_id = change.stores, self.realm.id
         await require_unused(stores, self.realm, removed)
         flows = {name: flow_document(flow) for name, flow in self._flows.items()}
-        await _store(
+        await _store_documents(
             stores, realm_id, _FLOW, changed, documents=flows, defaults=default_flows(realm_id)
         )
         configs = {name: config_document(config) for name, config in self.configs.items()}
         changed = self._changed_configs()
         if changed:
             _require_small(self.configs.values())
-        await _store(
+        await _store_documents(
             stores,
             realm_id,
             _CONFIG,
@@ -163,7 +163,7 @@ class FlowUnitOfWork:
 
 
 def excess_of(configs: Iterable[AuthenticatorConfig]) -> tuple[str, str] | None:
-    """Return what is too much of a realm's configurations, and what is allowed; None if nothing.
+    """Return the exceeding size of a realm's configurations and the limit; None within the limit.
 
     Each load of the realm prepares the patterns.
     """
@@ -184,7 +184,7 @@ def _require_small(configs: Iterable[AuthenticatorConfig]) -> None:
         raise InvalidRequest(f"The configurations of a realm have {excess[1]}")
 
 
-async def _store(
+async def _store_documents(
     stores: Stores,
     realm_id: str,
     kind: DocumentKind,
@@ -203,7 +203,7 @@ async def _store(
 async def remove_document(
     stores: Stores, realm_id: str, kind: DocumentKind, name: str, *, is_default: bool
 ) -> None:
-    """Remove what is stored; a default of every realm is marked as removed."""
+    """Remove a stored document; a default of every realm is marked as removed."""
     if is_default:
         await stores.documents.put(realm_id, kind, name, GONE)
     else:
@@ -218,4 +218,4 @@ async def changing_flows(
     async with changes.begin(acting, alone=True) as change:
         work = await FlowUnitOfWork.open(change.stores, change.realm)
         yield change, work
-        await work.store(change)
+        await work.store_flows(change)

@@ -274,9 +274,9 @@ class PartialExport:
     ) -> dict[str, Any]:
         """Return the realm with the requested resources; raises Forbidden."""
         if clients:
-            acting.rights.require(*_VIEW_CLIENTS)
+            acting.rights.require_role(*_VIEW_CLIENTS)
         if groups_and_roles:
-            acting.rights.require(*_VIEW_GROUPS)
+            acting.rights.require_role(*_VIEW_GROUPS)
         async with self._database.read() as stores:
             realm = await stores.realms.find_by_name(acting.realm.name) or acting.realm
             parts = await RealmDocument(stores, realm, masked=True).loaded()

@@ -166,7 +166,9 @@ async def import_groups(
 ) -> list[ImportOutcome]:
     """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
     stores, realm, groups = change.stores, change.realm, indexes.groups
-    known = dict.fromkeys(group.name for group in given if groups.find(_top_level_path(group.name)))
+    known = dict.fromkeys(
+        group.name for group in given if groups.find_group(_top_level_path(group.name))
+    )
     if known and policy is IfExists.FAIL:
         raise AlreadyExists(f"Group '/{next(iter(known))}' already exists")
     overwrite = policy is IfExists.OVERWRITE
@@ -175,7 +177,7 @@ async def import_groups(
         await _remove_group(change, indexes, _top_level_path(name))
     roles = indexes.roles.ids(_roles_of_groups(wanted), "groups", ("realmRoles", "clientRoles"))
     await require_may_grant(change.acting, stores, roles)
-    await groups.take(stores, realm, GivenGroups(groups=wanted), indexes.roles)
+    await groups.store_groups(stores, realm, GivenGroups(groups=wanted), indexes.roles)
     ids = {group.name: groups.ids([_top_level_path(group.name)], "groups")[0] for group in given}
     return [
         ImportOutcome(policy.action(exists=name in known), ImportedKind.GROUP, name, ids[name])
@@ -189,7 +191,7 @@ def _top_level_path(name: str) -> str:
 
 
 async def _remove_group(change: Change, indexes: RealmIndexes, path: str) -> None:
-    group = indexes.groups.find(path)
+    group = indexes.groups.find_group(path)
     if group is not None:
         await require_may_control_subtree(change.acting, change.stores, group.id)
         await change.stores.group_catalogue.remove(change.realm.id, group.id)
@@ -215,7 +217,7 @@ async def import_roles(
     replaced = existing if policy is IfExists.OVERWRITE else []
     for role in (*added, *replaced):
         require_changeable_role(change.acting, role.role.client, role.role.name)
-    await index.add([replace(role, id=None) for role in added])
+    await index.add_roles([replace(role, id=None) for role in added])
     for role in replaced:
         before = known[role.role]
         if before is not None:
@@ -478,9 +480,9 @@ def _parse_import(document: Mapping[str, Any], realm: Realm, gate: NewPasswords)
 def _require_rights(acting: Acting, given: _Given) -> None:
     """Raise Forbidden for parts that the caller could not create one by one."""
     if given.users or given.groups:
-        acting.rights.require(AdminRole.MANAGE_USERS)
+        acting.rights.require_role(AdminRole.MANAGE_USERS)
     if given.clients or any(role.role.client is not None for role in given.roles):
-        acting.rights.require(AdminRole.MANAGE_CLIENTS)
+        acting.rights.require_role(AdminRole.MANAGE_CLIENTS)
 
 
 def _record(change: Change, outcome: ImportOutcome) -> None:

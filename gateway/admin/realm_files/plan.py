@@ -264,7 +264,7 @@ class RealmPlanner:
         await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
         for change in plan.clients:
-            await change.store(stores)
+            await change.store_client(stores)
         new_resources |= await plan.store_resources(stores, of_clients=True)
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
         new_scopes |= await store_defaults(stores, realm, plan.scopes)
@@ -273,7 +273,7 @@ class RealmPlanner:
         master = await ensure_administration(stores, realm)
         new_profile = await import_profile(stores, realm, plan.profile)
         groups = await load_groups(stores, realm)
-        await groups.take(stores, realm, plan.groups, roles)
+        await groups.store_groups(stores, realm, plan.groups, roles)
         indexes = RealmIndexes(roles, groups)
         accounts = await self._service_accounts(stores, plan, indexes)
         users = await self._users(stores, plan, indexes)

@@ -57,14 +57,14 @@ class RealmChanges:
     login_failures: LoginFailureStore
     listeners: Collection[str]
 
-    async def update(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
+    async def update_realm(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
 
         Users, clients, roles and other resources are ignored, as in Keycloak.
         Raises UnknownField, InvalidInput, InvalidRequest, AlreadyExists, PreconditionFailed.
         """
         require_known_realm_fields(document)
-        _validate(document)
+        _validate_document(document)
         async with self.changes.begin(acting, alone=True) as change:
             before = change.realm
             await change.require_loaded_match(realm_document, change.stores, before)
@@ -74,7 +74,7 @@ class RealmChanges:
             require_known_listeners(realm.events, before.events, self.listeners)
             await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
-                await _rename(change, realm)
+                await _rename_realm(change, realm)
             else:
                 await change.replace_realm(realm)
             algorithms = (realm.signature_algorithm,)
@@ -86,7 +86,7 @@ class RealmChanges:
             change.record(OperationType.UPDATE, ResourceType.REALM, None, document)
         return realm
 
-    async def remove(self, acting: Acting) -> None:
+    async def remove_realm(self, acting: Acting) -> None:
         """Remove the realm, and its data in `master` and in Redis.
 
         Raises InvalidRequest for `master`, PreconditionFailed, and StoreUnavailable: then only
@@ -149,7 +149,7 @@ def _require_address(address: object, what: str) -> None:
         raise InvalidRequest(f"Invalid {what} address '{shown}'. {_HINT}")
 
 
-def _validate(document: Mapping[str, Any]) -> None:
+def _validate_document(document: Mapping[str, Any]) -> None:
     if "realm" in document and document["realm"] == "":
         raise InvalidRequest("Realm name cannot be empty")
     if document.get("certificate") in ("", 0):
@@ -175,7 +175,7 @@ def _require_within_session(limits: SessionLimits) -> None:
         raise InvalidRequest(text)
 
 
-async def _rename(change: Change, realm: Realm) -> None:
+async def _rename_realm(change: Change, realm: Realm) -> None:
     stores, before = change.stores, change.realm
     if before.name == MASTER:
         raise InvalidRequest("Can't rename master realm")
@@ -210,7 +210,7 @@ async def _set_default_groups(change: Change, paths: Mapping[str, Any]) -> None:
     await require_may_join(change.acting, change.stores, sorted(changed))
     no_roles = RoleIndex(change.stores, change.realm, {})
     only_default = GivenGroups(default=given.default, default_at=given.default_at)
-    await groups.take(change.stores, change.realm, only_default, no_roles)
+    await groups.store_groups(change.stores, change.realm, only_default, no_roles)
 
 
 _DEFAULT_GROUPS: Final = ("defaultGroups", "default_groups")

@@ -63,9 +63,11 @@ async def ensure_realm_defaults(
     roles = await load_roles(stores, realm)
     roles.changed = bool(added)
     brought = tuple(given)
-    known = roles.names | {role.role for role in brought}
-    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(over_realms)), known)))
-    await roles.describe(brought)
+    known = roles.role_names | {role.role for role in brought}
+    await roles.add_roles(
+        (*brought, *_missing((*_roles(realm), *_over_realms(over_realms)), known))
+    )
+    await roles.describe_roles(brought)
     if ACCOUNT_CONSOLE in added:
         await _put_in_scope(stores, realm, roles)
     (offline,) = roles.ids([_OFFLINE], "roles")
@@ -97,13 +99,13 @@ async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) 
     client = parse_client(_administration(realm), master.id)
     await store_built_in_client(stores, client)
     index = RoleIndex(stores, master, {client.client_id: client.id})
-    await index.add(_admin_roles(client.client_id))
+    await index.add_roles(_admin_roles(client.client_id))
     every = (RoleName(role, client.client_id) for role in AdminRole)
     await stores.roles.add_composites(master.id, admin.id, index.ids(every, "roles"))
 
 
 async def ensure_defaults(database: Database) -> tuple[Realm, ...]:
-    """Add what realms of earlier versions lack; return those that were changed."""
+    """Add the defaults that realms of earlier versions lack; return the changed realms."""
     async with database.read() as stores:
         if not await _incomplete(stores):
             return ()
@@ -143,7 +145,7 @@ async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
     console = await stores.clients.find_by_client_id(realm.id, ACCOUNT_CONSOLE)
     if console is not None:
         names = [RoleName(name, ACCOUNT) for name in _ROLES_OF_THE_CONSOLE]
-        known = [name for name in names if name in roles.names]
+        known = [name for name in names if name in roles.role_names]
         holder = RoleHolder(HolderKind.CLIENT, console.id)
         await stores.role_catalogue.give(realm.id, holder, roles.ids(known, "roles"))
 

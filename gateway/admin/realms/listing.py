@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, Rights, rights_over
-from gateway.admin.entity_tags import RenderedDocument
+from gateway.admin.changes import RenderedDocument
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database, Stores
@@ -100,7 +100,7 @@ class RealmListing:
         self._database = database
         self._documents = documents
 
-    async def visible(self, acting: Acting, *, brief: bool) -> list[dict[str, Any]]:
+    async def list_visible_realms(self, acting: Acting, *, brief: bool) -> list[dict[str, Any]]:
         """Return the realms over which the caller has a role; only the name of restricted ones."""
         visible: list[dict[str, Any]] = []
         async with self._database.read() as stores:
@@ -118,12 +118,12 @@ class RealmListing:
             raise Forbidden("no role over any realm")
         return visible
 
-    async def brief(self) -> list[dict[str, Any]]:
+    async def list_realms(self) -> list[dict[str, Any]]:
         """Return all realms in short form, for the local operator."""
         async with self._database.read() as stores:
             return [brief_realm(realm) for realm in await stores.realms.list()]
 
-    async def one(self, acting: Acting) -> dict[str, Any]:
+    async def get_realm_document(self, acting: Acting) -> dict[str, Any]:
         """Return the realm as it is stored now."""
         reduced = _reduced(acting)
         if reduced is not None:
@@ -132,7 +132,7 @@ class RealmListing:
             realm = await stores.realms.find_by_name(acting.realm.name)
             return await realm_document(stores, realm or acting.realm)
 
-    async def rendered(self, acting: Acting) -> RenderedDocument:
+    async def render_realm(self, acting: Acting) -> RenderedDocument:
         """Return the same, rendered, of a realm of the directory."""
         reduced = _reduced(acting)
         if reduced is not None:
@@ -141,7 +141,7 @@ class RealmListing:
 
 
 def _reduced(acting: Acting) -> dict[str, Any] | None:
-    """Return what a caller sees who may not view the settings, None for one who may."""
+    """Return the reduced realm for a caller without the right to view settings, else None."""
     rights = acting.rights
     if not rights.roles - _SHOWS_NOTHING:
         raise Forbidden("no role that shows the realm")

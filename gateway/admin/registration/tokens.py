@@ -89,7 +89,7 @@ class RegistrationTokens:
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
         return await self._signed(realm, claims | _for_pages(access.web_origins), now)
 
-    def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
+    def verify_token(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
         """Return the content of a token; raises InvalidToken unless it is one of ours and valid."""
         claims = realm.key_ring.verify_of_ourselves(token, now)
         if claims.get("iss") != self._issuer(realm.realm.name):

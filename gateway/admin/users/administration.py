@@ -136,7 +136,7 @@ def _validated(
 
 
 def _switched(user: User, before: User, given: UserInput) -> User:
-    """Return the user with the flags and actions that were sent; what was not sent stays."""
+    """Return the user with the sent flags and actions; omitted ones keep their values."""
     if given.enabled is True:
         user = replace(user, attributes=brute_force_protection.without_lockout_reason(user))
     known = before.required_actions
@@ -171,7 +171,7 @@ class UserCreation(Administration):
         super().__init__(changes)
         self._passwords = passwords
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create_user(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create a user and return its id.
 
         Raises AlreadyExists, InvalidRequest, InvalidInput (PasswordRefused, ProfileViolated too),
@@ -194,7 +194,7 @@ class UserCreation(Administration):
             user = await new_user(change.stores, change.realm, given, change.now, matches)
             if prepared is not None:
                 prepared.require_current(change.realm, user, ())
-            await _store(change, user, given, prepared)
+            await _store_user(change, user, given, prepared)
             path = f"users/{user.id}"
             # Nothing is to be invalidated: that an id is unknown is remembered nowhere.
             change.record(OperationType.CREATE, ResourceType.USER, path, document)
@@ -214,7 +214,7 @@ class UserCreation(Administration):
         return await self._passwords.prepare(realm, user, (), password)
 
 
-async def _store(
+async def _store_user(
     change: Change, user: User, given: UserInput, prepared: PreparedPassword | None
 ) -> None:
     stores, realm = change.stores, change.realm
@@ -281,7 +281,7 @@ class UserChanges(Administration):
         self._removal = removal
         self._login_failures = login_failures
 
-    async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
+    async def update_user(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
         """Change the fields that were sent.
 
         Raises NotFound, Forbidden, PreconditionFailed, AlreadyExists, InvalidRequest, InvalidInput
@@ -291,7 +291,7 @@ class UserChanges(Administration):
         attempt = partial(self._attempt, acting, user_id, given, document)
         await until_unchanged(lambda: repeat_while_pending(attempt))
 
-    async def remove(self, acting: Acting, user_id: str) -> None:
+    async def remove_user(self, acting: Acting, user_id: str) -> None:
         """Remove a user, its sessions and its failures; raises NotFound, PreconditionFailed."""
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
@@ -383,18 +383,18 @@ class UserActivation(Administration):
         super().__init__(changes)
         self._failures = failures
 
-    async def disable(self, acting: Acting, user_id: str) -> None:
+    async def disable_user(self, acting: Acting, user_id: str) -> None:
         """Disable a user: sign-ins and all its tokens are rejected."""
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _store_enabled(change, user, enabled=False)
             invalidate_user(change, user)
 
-    async def enable(self, acting: Acting, user_id: str) -> None:
+    async def enable_user(self, acting: Acting, user_id: str) -> None:
         """Enable a user, and end a lock-out."""
         await self._enable(acting, user_id, lambda _: True)
 
-    async def unlock(self, acting: Acting, user_id: str) -> bool:
+    async def unlock_user(self, acting: Acting, user_id: str) -> bool:
         """End a lock-out, temporary or permanent; return whether there was one.
 
         A user whom an administrator has disabled stays disabled.

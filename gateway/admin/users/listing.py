@@ -124,14 +124,14 @@ def _access(rights: Rights) -> dict[str, bool]:
 class UserListing(Administration):
     """Reads users for administrators. All methods raise Forbidden and StoreUnavailable."""
 
-    async def page(
+    async def list_users(
         self, realm: Realm, rights: Rights, query: UserQuery, page: ListingPage, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return the users of the page; raises TooMany, also for a search that costs too much.
 
         A caller that may only query users sees none: each of them takes the right to view it.
         """
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return []
         async with self._database.read() as stores:
@@ -150,9 +150,9 @@ class UserListing(Administration):
         async with self._database.read() as stores:
             return await _matching(stores, realm, query, first, maximum)
 
-    async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
+    async def count_users(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
         """Return how many users match, of those the caller may view; raises TooMany as `page`."""
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return 0
         async with self._database.read() as stores:
@@ -162,21 +162,21 @@ class UserListing(Administration):
             with _costly_refused():
                 return len(account) + await stores.users.count(realm.id, query)
 
-    async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
+    async def get_user_document(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
         """Return the user; raises NotFound for callers that may query users."""
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
-            rights.require(*VIEW_USERS)
+            rights.require_role(*VIEW_USERS)
             return await user_document(stores, realm, rights, user)
 
-    async def metadata(self, realm: Realm) -> dict[str, Any]:
+    async def get_metadata(self, realm: Realm) -> dict[str, Any]:
         """Return the profile metadata of existing users."""
         async with self._database.read() as stores:
             document = await profile_document(stores, realm)
         return render_metadata(document, rules_in(realm, document), realm.login, known=True)
 
-    async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
+    async def get_unmanaged_attributes(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name but shows."""
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
@@ -261,7 +261,7 @@ async def summarize_user(
         roles = await load_roles(stores, realm)
         credentials = await stores.users.credentials(realm.id, user.id)
     try:
-        lockout = await lockouts.of_user(realm, user.id)
+        lockout = await lockouts.get_lockout(realm, user.id)
     except StoreUnavailable as failure:
         if failure.store == "sql":
             raise

@@ -1,7 +1,7 @@
-"""The rows of the admin API's table: what a method of a URL does, who may call it, and its body.
+"""The rows of the admin API's table: the handler of a method and URL, its roles, and its body.
 
 The endpoint follows a row, documentation and OpenAPI are generated from it, and the tests of
-permissions read it: so a row holds all that is known without asking the database.
+permissions read it: so a row has every fact that needs no database.
 
 A body is read strictly and within the limit of its operation. JSON is judged as everywhere: bounded
 depth and numbers, no name twice, text that stores can hold.
@@ -31,7 +31,7 @@ from gateway.representations.field_table import FieldTable
 from gateway.representations.json_input import is_plain_text, parse_json
 
 REALM: Final = "/admin/realms/{realm}"
-"""What the URLs of one realm begin with."""
+"""The beginning of the URLs of one realm."""
 _MEBIBYTE: Final = 1024 * 1024
 
 
@@ -126,7 +126,7 @@ class Operation:
     """GET returns an ETag, PUT and DELETE honor If-Match."""
     state: State = State.WORKS
     refuses: tuple[int, ...] = ()
-    """Statuses for OpenAPI, beyond those that every operation of its kind may return."""
+    """Statuses for OpenAPI, besides the statuses of every operation of its kind."""
     harmless: str = ""
     """Why a caller may change an object with more rights than its own; empty where it may not."""
     reveals: bool = False
@@ -140,7 +140,7 @@ class Operation:
 
     @property
     def proven(self) -> str | None:
-        """What the operation changes that proves accounts: it needs the rights of all of them.
+        """The change of the operation that proves accounts: it needs the rights of all of them.
 
         Raises ValueError for an operation that is not in account_proof.toml.
         """
@@ -153,7 +153,7 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)")
 Address = Callable[[AdminRequest], object]
 UseCase = Callable[..., Awaitable[Any]]
 Offer = tuple[str, UseCase]
-"""The summary of a row, and what it calls."""
+"""The summary of a row, and its use case."""
 
 
 @dataclass(frozen=True, slots=True)
