@@ -12,9 +12,15 @@ from typing import Any, Final
 
 from gateway.admin.access import existing
 from gateway.domain.clients import OPENID_CONNECT, Client, ProtocolMapper
-from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, UserEntry
+from gateway.domain.ports.lookups import (
+    ClientEntry,
+    Directory,
+    RealmEntry,
+    TokenExample,
+    TokenPreview,
+    UserEntry,
+)
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.token_preview import TokenExample, TokenPreview
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
