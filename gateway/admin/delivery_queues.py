@@ -69,7 +69,7 @@ class UserMails:
     async def list(self, acting: Acting, first: int, most: int) -> tuple[MailStatus, ...]:
         """Return the mails of the realm that wait or were given up, the oldest first."""
         async with self._database.read() as stores:
-            return await stores.mails.list(acting.realm.id, first, most)
+            return await stores.mails.list_deliveries(acting.realm.id, first, most)
 
 
 class WaitingWebhooks:
@@ -82,7 +82,7 @@ class WaitingWebhooks:
     async def list(self, acting: Acting, first: int, most: int) -> tuple[WebhookStatus, ...]:
         """Return the events of the realm that wait or were given up, the oldest first."""
         async with self._database.read() as stores:
-            return await stores.webhooks.list(acting.realm.id, first, most)
+            return await stores.webhooks.list_deliveries(acting.realm.id, first, most)
 
     async def retry(self, acting: Acting) -> int:
         """Let what was given up be sent again; return how many events."""

@@ -194,7 +194,7 @@ def _database(settings: "Settings") -> str:
         async with open_services(settings) as services:
             await check_encryption_keys(services.database, settings)
             async with services.database.read() as stores:
-                names = {realm.id: realm.name for realm in await stores.realms.list()}
+                names = {realm.id: realm.name for realm in await stores.realms.list_realms()}
                 alike = () if is_old else await list_look_alikes(stores)
                 return names, await list_administrators(stores), alike
 

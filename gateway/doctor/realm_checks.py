@@ -33,7 +33,7 @@ def authority_names(settings: "Settings") -> str:
         found = []
         async with open_services(settings) as services:
             async with services.database.read() as stores:
-                realms = await stores.realms.list()
+                realms = await stores.realms.list_realms()
             selection = read_client_certificates(settings).selection(services.authorities)
             for realm in realms:
                 selected = await selection.select(realm, None)
@@ -65,7 +65,7 @@ def certificate_names(settings: "Settings") -> str:
     async def ask() -> "list[CertificateConflict]":
         found: list[CertificateConflict] = []
         async with open_services(settings) as services, services.database.read() as stores:
-            for realm in await stores.realms.list():
+            for realm in await stores.realms.list_realms():
                 found += await list_certificate_conflicts(stores, realm, _MOST_PAIRS)
         return found
 

@@ -212,7 +212,7 @@ class ActionTokenEndpoint:
         if token.sign_in is None or browser.session_id is None:
             return None
         realm_id = request.realm.realm.id
-        found = await self._sign_ins.find(realm_id, browser.session_id, token.sign_in)
+        found = await self._sign_ins.find_tab(realm_id, browser.session_id, token.sign_in)
         return None if found is None or found.user_id != token.user_id else found
 
 

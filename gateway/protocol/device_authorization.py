@@ -154,7 +154,7 @@ class UserCodes:
         code = parse_user_code(typed) or ""
         guesser = caller_of(request.remote_address)
         realm_id = request.realm.realm.id
-        found = await self._devices.find(realm_id, code, guesser, _CODE_LIMIT)
+        found = await self._devices.find_by_user_code(realm_id, code, guesser, _CODE_LIMIT)
         if found.authorization is None:
             raise UserCodeRefused(*_REFUSALS.get(found.status, _REFUSALS[DeviceStatus.UNKNOWN]))
         asked = found.authorization

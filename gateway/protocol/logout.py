@@ -490,6 +490,6 @@ class NoticeDelivery:
         """Remove the notice, or let it be due again."""
         async with self._database.write() as stores:
             if due_at is None:
-                await stores.logout_notices.remove(notice)
+                await stores.logout_notices.remove_notice(notice)
             else:
                 await stores.logout_notices.postpone(notice, due_at)

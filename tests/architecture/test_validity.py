@@ -87,7 +87,7 @@ _READERS: Final = frozenset(
 _READERS_OF: Final = frozenset(
     {
         *(("key_ring", "verify"), ("access_tokens", "verify"), ("codes", "redeem")),
-        *(("devices", "take"), ("sites", "find")),
+        *(("devices", "redeem"), ("sites", "find_session")),
     }
 )
 """Owner and method: what returns the content of a token, a code or a cookie."""
@@ -106,7 +106,6 @@ _USES: Final[Mapping[str, str]] = {
 }
 """Function that reads a credential -> the call, in its module, that asks the rule."""
 _READ_ALONE: Final[Mapping[str, str]] = {
-    "gateway/admin/protected_sites.py:__init__": "a site, not a session",
     "gateway/admin/registration/tokens.py:read": "registration tokens, which are no sign-in",
     "gateway/authentication/action_tokens.py:read_action_token": "reads for the endpoint of links",
     "gateway/forward_auth/browser.py:end": "ends sessions",
@@ -146,7 +145,7 @@ def _reads_state(node: ast.AST) -> bool:
         return False
     name = _last_name(node.func)
     of_store = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) in _STORES
-    return name in _LOOKUPS or (name == "find" and of_store)
+    return name in _LOOKUPS or (name == "find_session" and of_store)
 
 
 def _imports_rule(code: ast.Module) -> bool:

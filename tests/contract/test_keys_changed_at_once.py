@@ -37,7 +37,7 @@ async def _store(database: SqlDatabase, count: int) -> list[RealmKey]:
 
 async def _stored(database: SqlDatabase) -> tuple[RealmKey, ...]:
     async with database.read() as stores:
-        return await stores.keys.list("demo-id")
+        return await stores.keys.list_keys("demo-id")
 
 
 async def test_two_who_disable_the_two_keys_that_last_leave_one_that_signs(

@@ -216,7 +216,9 @@ class Lookups(Protocol):
 class RealmTexts(Protocol):
     """Finds the texts that administrators wrote (admin API `localization`)."""
 
-    async def find(self, realm_id: str, locales: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(
+        self, realm_id: str, locales: Sequence[str]
+    ) -> Mapping[str, Mapping[str, str]]:
         """Return the texts by locale, then by key; maybe none while there is no database."""
 
 
