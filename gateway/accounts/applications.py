@@ -46,7 +46,7 @@ class AccountConsents:
         )
         async with self._database.read() as stores:
             client = await _consenting_client(stores, caller, client_id)
-            found = await stores.consents.find(caller.realm.id, caller.user_id, client.id)
+            found = await stores.consents.find_consent(caller.realm.id, caller.user_id, client.id)
         return None if found is None else shown_consent(caller, found)
 
     async def store(
@@ -60,9 +60,9 @@ class AccountConsents:
         async with self._database.write() as stores:
             client = await _consenting_client(stores, caller, client_id)
             names = tuple(dict.fromkeys(_scope_names(caller, client, scope_ids)))
-            before = await stores.consents.find(realm_id, user_id, client.id)
+            before = await stores.consents.find_consent(realm_id, user_id, client.id)
             consent = Consent(realm_id, user_id, client.id, names, now, now)
-            await stores.consents.put(consent)
+            await stores.consents.put_consent(consent)
         if before is not None:
             event.kind = EventType.UPDATE_CONSENT
             consent = replace(consent, created_at=before.created_at)

@@ -85,7 +85,7 @@ class AccountSessions:
     async def end(self, caller: AccountCaller, session_id: str) -> bool:
         """End one session; tell whether the user has it. Another user's session stays."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
-        found = await self._online.find(caller.realm.id, session_id)
+        found = await self._online.find_session(caller.realm.id, session_id)
         if found is None or found.user_id != caller.user_id:
             return False
         await self._sessions.log_out_of_browser(found, caller.request.now)

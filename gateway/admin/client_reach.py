@@ -95,7 +95,7 @@ async def rename_in_reaches(stores: Stores, master: Realm, before: str, after: s
 
     Another realm of the former name would have its roles in them otherwise.
     """
-    for client in await stores.clients.list(master.id):
+    for client in await stores.clients.list_clients(master.id):
         owned = {role for role in client.reach.roles if role.startswith(f"{before}/")}
         if owned:
             kept = client.reach.roles - owned

@@ -46,13 +46,13 @@ async def ensure_client_scopes(stores: Stores, realm_id: str, offline_role: str)
 
     `offline_role` is the id of the role that a user must have for offline access.
     """
-    if await stores.client_scopes.list(realm_id):
+    if await stores.client_scopes.list_values(realm_id):
         return False
     for scope in default_client_scopes(realm_id):
         await stores.client_scopes.add(realm_id, scope)
         if scope.name == OFFLINE_ACCESS:
             holder = RoleHolder(HolderKind.CLIENT_SCOPE, scope.id)
-            await stores.role_catalogue.give(realm_id, holder, [offline_role])
+            await stores.role_catalogue.grant_roles(realm_id, holder, [offline_role])
     return True
 
 
@@ -110,7 +110,7 @@ async def store_scopes(stores: Stores, realm: Realm, given: ScopesInput) -> bool
         if before is None:
             await stores.client_scopes.add(realm.id, scope)
         elif scope != before:
-            await stores.client_scopes.put(realm.id, scope)
+            await stores.client_scopes.put_value(realm.id, scope)
         changed |= scope != before
     return changed
 
@@ -131,7 +131,7 @@ async def store_defaults(stores: Stores, realm: Realm, given: ScopesInput) -> bo
     for scope in known.values():
         listed = _kind(scope.name, scope.realm_default, given)
         if listed is not scope.realm_default:
-            await stores.client_scopes.put(realm.id, replace(scope, realm_default=listed))
+            await stores.client_scopes.put_value(realm.id, replace(scope, realm_default=listed))
             changed = True
     return changed
 
@@ -159,7 +159,7 @@ async def store_scope_mappings(
         with collect_refusals(errors):
             role_ids = roles.ids(mapping.roles, mapping.at, ("roles", "roles"))
             holder = _holder(mapping, clients, ids)
-            await stores.role_catalogue.give(realm.id, holder, role_ids)
+            await stores.role_catalogue.grant_roles(realm.id, holder, role_ids)
     raise_all(errors)
     return True
 
@@ -179,4 +179,4 @@ def _holder(
 
 
 async def _by_name(stores: Stores, realm_id: str) -> dict[str, ClientScope]:
-    return {scope.name: scope for scope in await stores.client_scopes.list(realm_id)}
+    return {scope.name: scope for scope in await stores.client_scopes.list_values(realm_id)}

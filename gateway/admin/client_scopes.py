@@ -50,7 +50,7 @@ class ClientScopeAdministration(Administration):
         if not acting.rights.has(*VIEW_CLIENTS):
             return []
         async with self._database.read() as stores:
-            scopes = await stores.client_scopes.list(acting.realm.id)
+            scopes = await stores.client_scopes.list_values(acting.realm.id)
         return [render_client_scope(scope) for scope in scopes]
 
     async def get_scope(self, acting: Acting, scope_id: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class ClientScopeAdministration(Administration):
             if changes_reach_of_clients(before, scope):
                 await lower_reach_of_scope(change, before.name, scope.name)
             if scope != before:
-                await change.stores.client_scopes.put(change.realm.id, scope)
+                await change.stores.client_scopes.put_value(change.realm.id, scope)
             if scope.name != before.name:
                 await _rename_in_clients(change, before, scope.name)
             _record_change(change, OperationType.UPDATE, _path(scope), document)
@@ -98,9 +98,9 @@ class ClientScopeAdministration(Administration):
             stores, realm = change.stores, change.realm
             scope = await get_client_scope(stores, realm, scope_id)
             change.require_match(render_client_scope, scope)
-            if len(await stores.client_scopes.list(realm.id)) == 1:
+            if len(await stores.client_scopes.list_values(realm.id)) == 1:
                 raise InvalidRequest("You are not allowed to delete all the client scopes.")
-            await stores.client_scopes.remove(realm.id, scope.id)
+            await stores.client_scopes.remove_value(realm.id, scope.id)
             await _rename_in_clients(change, scope, None)
             _record_change(change, OperationType.DELETE, _path(scope))
 
@@ -108,7 +108,7 @@ class ClientScopeAdministration(Administration):
         self, realm: Realm, listed: RealmDefault
     ) -> Sequence[dict[str, Any]]:
         async with self._database.read() as stores:
-            scopes = await stores.client_scopes.list(realm.id)
+            scopes = await stores.client_scopes.list_values(realm.id)
         return [render_reference(scope) for scope in scopes if scope.realm_default is listed]
 
     async def add_to_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
@@ -117,7 +117,7 @@ class ClientScopeAdministration(Administration):
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 raise duplicate_resource()
-            await change.stores.client_scopes.put(
+            await change.stores.client_scopes.put_value(
                 change.realm.id, replace(scope, realm_default=listed)
             )
             _record_change(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
@@ -127,7 +127,7 @@ class ClientScopeAdministration(Administration):
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
-                await change.stores.client_scopes.put(
+                await change.stores.client_scopes.put_value(
                     change.realm.id, replace(scope, realm_default=None)
                 )
             _record_change(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
@@ -142,7 +142,7 @@ async def get_client_scope(
     stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
 ) -> ClientScope:
     """Return the scope with that id; raises NotFound with the text `missing`."""
-    return existing(await stores.client_scopes.find(realm.id, scope_id), missing)
+    return existing(await stores.client_scopes.find_value(realm.id, scope_id), missing)
 
 
 def _validate_scope(document: Mapping[str, Any]) -> None:
@@ -160,7 +160,7 @@ def _validate_scope(document: Mapping[str, Any]) -> None:
 async def _rename_in_clients(change: Change, scope: ClientScope, name: str | None) -> None:
     """Rename or, with None, remove the scope in the clients that have it."""
     stores = change.stores
-    for one in await stores.clients.list(scope.realm_id):
+    for one in await stores.clients.list_clients(scope.realm_id):
         if with_scope_renamed(one, scope.name, name) == one:
             continue
         client = await stores.clients.get_for_update(scope.realm_id, one.id)
@@ -229,7 +229,7 @@ class ScopeChoice:
 
 async def chosen_scopes(stores: Stores, client: Client) -> Client:
     """Return the client without scopes that the realm lacks for its protocol."""
-    return chosen_from(await stores.client_scopes.list(client.realm_id), client)
+    return chosen_from(await stores.client_scopes.list_values(client.realm_id), client)
 
 
 def chosen_from(scopes: Iterable[ClientScope], client: Client) -> Client:

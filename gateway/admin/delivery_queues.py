@@ -69,7 +69,7 @@ class UserMails:
     async def list_mails(self, acting: Acting, first: int, most: int) -> tuple[MailStatus, ...]:
         """Return the mails of the realm that wait or were given up, the oldest first."""
         async with self._database.read() as stores:
-            return await stores.mails.list(acting.realm.id, first, most)
+            return await stores.mails.list_deliveries(acting.realm.id, first, most)
 
 
 class WaitingWebhooks:
@@ -84,7 +84,7 @@ class WaitingWebhooks:
     ) -> tuple[WebhookStatus, ...]:
         """Return the events of the realm that wait or were given up, the oldest first."""
         async with self._database.read() as stores:
-            return await stores.webhooks.list(acting.realm.id, first, most)
+            return await stores.webhooks.list_deliveries(acting.realm.id, first, most)
 
     async def retry_deliveries(self, acting: Acting) -> int:
         """Queue the given-up events again; return how many."""

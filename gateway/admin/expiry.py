@@ -66,8 +66,8 @@ class ExpiryListing:
         now = self._clock.now()
         last = min(first + (MOST_LISTED if maximum is None else maximum), first + MOST_LISTED)
         async with self._database.read() as stores:
-            stored = await stores.certificate_inventory.list(realm)
-            seen = await stores.seen_certificates.list(realm, now, within, last)
+            stored = await stores.certificate_inventory.list_certificates(realm)
+            seen = await stores.seen_certificates.list_certificates(realm, now, within, last)
         found = list(map(_of_seen, seen))
         async for certificate in in_slices(stored):
             found += self._of_stored(certificate)
@@ -80,7 +80,7 @@ class ExpiryListing:
         """Return a summary for each kind and realm; the realm of files in the settings is None."""
         now = self._clock.now()
         async with self._database.read() as stores:
-            stored = await stores.certificate_inventory.list()
+            stored = await stores.certificate_inventory.list_certificates()
             seen = await stores.seen_certificates.summarize(now)
         found: list[Expiration] = []
         async for certificate in in_slices(stored):
@@ -168,7 +168,7 @@ class ExpiryMails:
     async def queue_mails(self) -> None:
         """Queue the mails of every realm that are due; raises StoreUnavailable."""
         async with self._database.read() as stores:
-            realms = await stores.realms.list()
+            realms = await stores.realms.list_realms()
         for realm in realms:
             settings = realm.certificates.expiry_mails
             if settings.recipients:
@@ -191,7 +191,7 @@ class ExpiryMails:
                 return
             news = await _news(stores, realm, listed, stages)
             notices = {each.id: (stages[each.id], each.expires_at) for each in news}
-            await stores.expiry_notices.add(realm.id, notices, now)
+            await stores.expiry_notices.add_notices(realm.id, notices, now)
             for recipient in settings.recipients if news else ():
                 mail = expiry_mail(locked, recipient, news, now)
                 await stores.mails.add(QueuedMail(mail, None))
@@ -207,7 +207,7 @@ async def _news(
     stores: Stores, realm: Realm, listed: Sequence[Expiration], stages: Mapping[str, int]
 ) -> list[Expiration]:
     """Return the expirations that were not reported for as few days ahead."""
-    known = await stores.expiry_notices.list(realm.id, stages)
+    known = await stores.expiry_notices.list_reported_days(realm.id, stages)
     return [
         each
         for each in listed

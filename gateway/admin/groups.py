@@ -206,7 +206,7 @@ def _merged(group: Group, given: GroupInput) -> Group:
 
 async def load_groups(stores: Stores, realm: Realm) -> GroupIndex:
     """Return the groups of the realm."""
-    return GroupIndex(await stores.groups.list(realm.id))
+    return GroupIndex(await stores.groups.list_groups(realm.id))
 
 
 async def load_indexes(stores: Stores, realm: Realm) -> RealmIndexes:
@@ -240,17 +240,17 @@ class GroupListing(Administration):
         if not rights.has(*VIEW_GROUPS):
             return []
         async with self._database.read() as stores:
-            found = await stores.group_catalogue.list(realm.id, _bounded(query))
+            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
             return await shown_groups(stores, realm, rights, found, shape)
 
     async def groups(self, realm: Realm) -> tuple[Group, ...]:
         """Return all groups of the realm as values, by path."""
         async with self._database.read() as stores:
-            return await stores.groups.list(realm.id)
+            return await stores.groups.list_groups(realm.id)
 
     async def count_groups(self, realm: Realm, query: GroupQuery) -> int:
         async with self._database.read() as stores:
-            return await stores.group_catalogue.count(realm.id, query)
+            return await stores.group_catalogue.count_groups(realm.id, query)
 
     async def get_group_document(self, acting: Acting, group_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
@@ -271,7 +271,7 @@ class GroupListing(Administration):
         """Return groups below the group `query.parent`; raises NotFound and TooMany."""
         async with self._database.read() as stores:
             await get_group(stores, realm, query.parent or "")
-            found = await stores.group_catalogue.list(realm.id, _bounded(query))
+            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
             return await shown_groups(stores, realm, rights, found, shape)
 
     async def list_members(
@@ -288,7 +288,7 @@ class GroupListing(Administration):
 async def get_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
     """Return a group by its id; `alone` locks its row. Raises NotFound."""
     return existing(
-        await stores.group_catalogue.find(realm.id, group_id, for_update=alone), _NO_GROUP
+        await stores.group_catalogue.find_group(realm.id, group_id, for_update=alone), _NO_GROUP
     )
 
 
@@ -425,7 +425,7 @@ class GroupAdministration(Administration):
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
             await require_may_control_subtree(acting, change.stores, group_id)
-            await change.stores.group_catalogue.remove(change.realm.id, group_id)
+            await change.stores.group_catalogue.remove_group(change.realm.id, group_id)
             change.invalidate(realm_topic(change.realm.id))
             document = {"id": group.id, "name": group.name}
             change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", document)
@@ -463,7 +463,7 @@ async def _add_group(change: Change, given: GroupInput, parent: str | None) -> G
 
 async def _move_group(change: Change, group_id: str, parent: str | None) -> None:
     stores, realm = change.stores, change.realm
-    found = await stores.group_catalogue.find(realm.id, group_id)
+    found = await stores.group_catalogue.find_group(realm.id, group_id)
     group = existing(found, "Could not find child by id")
     if parent in {group.parent, group_id}:
         return
@@ -505,7 +505,7 @@ class DefaultGroups(Administration):
 
     async def _store_default(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
         async with self._changes.begin(acting, alone=True) as change:
-            found = await change.stores.group_catalogue.find(
+            found = await change.stores.group_catalogue.find_group(
                 change.realm.id, group_id, for_update=True
             )
             group = existing(found, "Group not found")

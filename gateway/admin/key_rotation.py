@@ -81,7 +81,7 @@ class RealmKeys(Administration):
         states: list[KeyState] = []
         async with self._database.read() as stores:
             for realm in await _realms(stores, realm_name):
-                keys = await stores.keys.list(realm.id)
+                keys = await stores.keys.list_keys(realm.id)
                 states += [
                     KeyState(realm.name, key, effective_status(key, keys, now)) for key in keys
                 ]
@@ -90,8 +90,8 @@ class RealmKeys(Administration):
     async def find_realm_of_key(self, kid: str) -> Realm:
         """Return the realm that has the key; raises InvalidInput where none has."""
         async with self._database.read() as stores:
-            for realm in await stores.realms.list():
-                if any(key.kid == kid for key in await stores.keys.list(realm.id)):
+            for realm in await stores.realms.list_realms():
+                if any(key.kid == kid for key in await stores.keys.list_keys(realm.id)):
                     return realm
         raise _unknown(kid)
 
@@ -108,7 +108,7 @@ class RealmKeys(Administration):
         """
         realm = acting.realm
         async with self._database.read() as stores:
-            longest = longest_token(realm, await stores.clients.list(realm.id))
+            longest = longest_token(realm, await stores.clients.list_clients(realm.id))
         chosen = algorithm or realm.signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
         async with self._changes.begin(acting) as change:
@@ -123,8 +123,8 @@ class RealmKeys(Administration):
         """
         realm = acting.realm
         async with self._database.read() as stores:
-            keys = await stores.keys.list(realm.id)
-            longest = longest_token(realm, await stores.clients.list(realm.id))
+            keys = await stores.keys.list_keys(realm.id)
+            longest = longest_token(realm, await stores.clients.list_clients(realm.id))
         key = next((key for key in keys if key.kid == kid), None)
         if key is None:
             raise _unknown(kid)
@@ -224,7 +224,7 @@ def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...
 
 
 async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
-    return await stores.realms.list() if name is None else (await find_realm(stores, name),)
+    return await stores.realms.list_realms() if name is None else (await find_realm(stores, name),)
 
 
 def _unknown(kid: str) -> InvalidInput:

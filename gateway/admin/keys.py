@@ -173,7 +173,7 @@ class KeyMetadata:
 
     async def render_metadata(self, realm: Realm) -> dict[str, Any]:
         async with self.database.read() as stores:
-            keys = await stores.keys.list(realm.id)
+            keys = await stores.keys.list_keys(realm.id)
         return render_keys(self._shown(key, keys) for key in keys)
 
     def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
@@ -208,7 +208,7 @@ async def ensure_keys(
     clock: Clock,
 ) -> bool:
     """Add a key for every algorithm without one; return whether any was added."""
-    keys = await stores.keys.list(realm.id)
+    keys = await stores.keys.list_keys(realm.id)
     added = False
     for algorithm in algorithms:
         if signing_key(keys, algorithm, clock.now()) is None:
@@ -244,7 +244,7 @@ async def ensure_fallback(
 
 
 async def _lacks(stores: Stores, realm: Realm, algorithm: KeyAlgorithm, now: datetime) -> bool:
-    return signing_key(await stores.keys.list(realm.id), algorithm, now) is None
+    return signing_key(await stores.keys.list_keys(realm.id), algorithm, now) is None
 
 
 async def _add_fallback(
@@ -266,7 +266,7 @@ async def _add_fallback(
 async def _is_used(stores: Stores, realm: Realm, algorithm: KeyAlgorithm) -> bool:
     if algorithm in signing_algorithms(realm, ()):
         return True
-    return algorithm in signing_algorithms(realm, await stores.clients.list(realm.id))
+    return algorithm in signing_algorithms(realm, await stores.clients.list_clients(realm.id))
 
 
 _OF_ONE_MATERIAL: Final = frozenset({KeyProvider.RSA_GENERATED, KeyProvider.RSA_ENC_GENERATED})
@@ -287,7 +287,7 @@ class KeyComponents(Administration):
         self._maker = KeyMaker(keys, changes.clock)
 
     async def list_components(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        return tuple(map(key_component, await stores.keys.list(realm.id)))
+        return tuple(map(key_component, await stores.keys.list_keys(realm.id)))
 
     async def create_component(
         self, acting: Acting, given: Component, document: Mapping[str, Any]
@@ -312,7 +312,7 @@ class KeyComponents(Administration):
     ) -> None:
         while True:
             async with self._database.read() as stores:
-                before = _get_key(await stores.keys.list(acting.realm.id), key_id)
+                before = _get_key(await stores.keys.list_keys(acting.realm.id), key_id)
             # Material is generated before any lock is held; the key may change meanwhile.
             key = await self._changed(acting.realm, before, given)
             async with self._changes.begin(acting) as change:
@@ -326,7 +326,7 @@ class KeyComponents(Administration):
             stores, realm = change.stores, change.realm
             key = _get_key(await stores.keys.list_for_update(realm.id), key_id)
             change.require_match(lambda: render_component(key_component(key)))
-            await stores.keys.remove(realm.id, key.id)
+            await stores.keys.remove_key(realm.id, key.id)
             await ensure_fallback(stores, realm, key.algorithm, self._keys, change.now)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.DELETE, ResourceType.COMPONENT, component_path(key.id))

@@ -70,22 +70,22 @@ class StoredSites:
 
     def __init__(self, stores: Stores) -> None:
         self._sites = stores.sites
-        self.find, self.remove = self._sites.find, self._sites.remove
+        self.find_value, self.remove_value = self._sites.find_site, self._sites.remove_site
 
-    async def list(self, realm_id: str, *_: object, **__: object) -> Sequence[AnySite]:
-        readable = await self._sites.list(realm_id)
+    async def list_values(self, realm_id: str, *_: object, **__: object) -> Sequence[AnySite]:
+        readable = await self._sites.list_sites(realm_id)
         unreadable = await self._sites.list_unreadable(realm_id)
         return sorted((*readable, *unreadable), key=lambda site: site.name)
 
-    async def count(self, realm_id: str) -> int:
-        return len(await self.list(realm_id))
+    async def count_values(self, realm_id: str) -> int:
+        return len(await self.list_values(realm_id))
 
-    async def put(self, realm_id: str, value: AnySite) -> None:
+    async def put_value(self, realm_id: str, value: AnySite) -> None:
         """Store a site; raises AlreadyExists for a host that it may not have."""
         if isinstance(value, Site):
-            await self._sites.put(realm_id, value)
+            await self._sites.put_site(realm_id, value)
 
-    add = put
+    add = put_value
 
 
 def parse_resource(document: Input[AnySite]) -> Site:

@@ -227,7 +227,9 @@ class ResourceAdministration(Administration, Generic[ValueT]):
             if kind.owner is not None and owner is not None:
                 await kind.owner.require_owner(stores, realm.id, owner)
             stored = kind.repository_of(stores)
-            found = await stored.list(realm.id, first, maximum, search=search, where=of_owner)
+            found = await stored.list_values(
+                realm.id, first, maximum, search=search, where=of_owner
+            )
         return [kind.render_document(value) async for value in in_slices(found)]
 
     async def get_value(self, realm: Realm, key: str, owner: str | None = None) -> dict[str, Any]:
@@ -247,9 +249,9 @@ class ResourceAdministration(Administration, Generic[ValueT]):
             await self._require_changeable(change, owner)
             stored, realm_id = self.kind.repository_of(change.stores), change.realm.id
             identity = self.kind.identity(owner, key)
-            if self.kind.taken and await stored.find(realm_id, identity) is not None:
+            if self.kind.taken and await stored.find_value(realm_id, identity) is not None:
                 raise AlreadyExists(self.kind.taken.format(key=key))
-            if await stored.count(realm_id) >= self.kind.most:
+            if await stored.count_values(realm_id) >= self.kind.most:
                 limit = f"A realm has at most {self.kind.most} {self.kind.plural}"
                 raise InvalidRequest(f"{limit}{self.kind.most_hint}")
             await self._check_value(change, value)
@@ -274,7 +276,7 @@ class ResourceAdministration(Administration, Generic[ValueT]):
                 what = self.kind.title.lower()
                 raise InvalidRequest(f"The {self.kind.key} of a {what} cannot be changed")
             await self._check_value(change, value)
-            await self.kind.repository_of(change.stores).put(change.realm.id, value)
+            await self.kind.repository_of(change.stores).put_value(change.realm.id, value)
             self._record(change, OperationType.UPDATE, value, owner)
 
     async def remove_value(self, acting: Acting, key: str, owner: str | None = None) -> None:
@@ -282,13 +284,15 @@ class ResourceAdministration(Administration, Generic[ValueT]):
         async with self._changes.begin(acting, alone=True) as change:
             value = await self._get_for_change(change, key, owner)
             identity = self.kind.identity(owner, key)
-            await self.kind.repository_of(change.stores).remove(change.realm.id, identity)
+            await self.kind.repository_of(change.stores).remove_value(change.realm.id, identity)
             self._record(change, OperationType.DELETE, value, owner)
 
     async def _get_value(
         self, stores: Stores, realm_id: str, key: str, owner: str | None
     ) -> ValueT:
-        found = await self.kind.repository_of(stores).find(realm_id, self.kind.identity(owner, key))
+        found = await self.kind.repository_of(stores).find_value(
+            realm_id, self.kind.identity(owner, key)
+        )
         return existing(found, f"{self.kind.title} not found")
 
     async def _get_for_change(self, change: Change, key: str, owner: str | None) -> ValueT:

@@ -56,12 +56,12 @@ class RoleListing:
         self._realm = realm
 
     async def documents(self, query: RoleQuery, *, brief: bool = True) -> list[dict[str, Any]]:
-        found = await self._stores.role_catalogue.list(self._realm.id, query)
+        found = await self._stores.role_catalogue.list_roles(self._realm.id, query)
         return [role_answer(role, brief=brief) for role in found]
 
     async def mappings(self, holder: RoleHolder) -> dict[str, Any]:
         """Return the roles granted to the holder directly, by realm and client."""
-        found = await self._stores.role_catalogue.list(self._realm.id, RoleQuery(holder))
+        found = await self._stores.role_catalogue.list_roles(self._realm.id, RoleQuery(holder))
         return mappings_answer(found)
 
     async def named(
@@ -217,7 +217,7 @@ class RoleAdministration(Administration):
                 raise InvalidRequest(
                     f"{role.name} is default role of the realm and cannot be removed."
                 )
-            await change.stores.role_catalogue.remove(change.realm.id, role.id)
+            await change.stores.role_catalogue.remove_role(change.realm.id, role.id)
             change.invalidate(realm_topic(change.realm.id))
             document = None if address.id is not None else {"id": role.id, "name": role.name}
             change.record(OperationType.DELETE, _role_type(role), address.path, document)
@@ -245,7 +245,7 @@ class RoleAdministration(Administration):
             parts = await listing.identified(references, "Could not find composite role")
             await require_may_compose(acting, stores, parts)
             holder = RoleHolder(HolderKind.COMPOSITE, role.id)
-            write = stores.role_catalogue.give if add else stores.role_catalogue.take
+            write = stores.role_catalogue.grant_roles if add else stores.role_catalogue.revoke_roles
             await write(realm.id, holder, [part.role.id for part in parts])
             change.invalidate(realm_topic(realm.id))
             operation = OperationType.CREATE if add else OperationType.DELETE
@@ -290,7 +290,7 @@ async def _get_role(
     stores: Stores, realm: Realm, address: RoleAddress, *, alone: bool = False
 ) -> ListedRole:
     if address.id is not None:
-        role = await stores.role_catalogue.find(realm.id, address.id, for_update=alone)
+        role = await stores.role_catalogue.find_role(realm.id, address.id, for_update=alone)
         return existing(role, "Could not find role with id")
     await require_client(stores, realm, address.client)
     role = await stores.role_catalogue.find_by_name(
@@ -346,7 +346,7 @@ class RoleMapping(Administration):
         """Return the viewable roles that are granted to the holder directly."""
         async with self._database.read() as stores:
             await _require_holder(stores, acting.realm, holder)
-            found = await stores.role_catalogue.list(acting.realm.id, RoleQuery(holder))
+            found = await stores.role_catalogue.list_roles(acting.realm.id, RoleQuery(holder))
         return mappings_answer(role for role in found if _may_view(acting, role.role))
 
     async def list_roles(
@@ -361,7 +361,7 @@ class RoleMapping(Administration):
             if share is Share.MISSING and not acting.rights.has(AdminRole.MANAGE_USERS):
                 return []
             query = RoleQuery(mapping.holder, share, container=mapping.container)
-            found = await stores.role_catalogue.list(acting.realm.id, query)
+            found = await stores.role_catalogue.list_roles(acting.realm.id, query)
             hidden = await roles_out_of_reach(acting, stores) if share is Share.MISSING else ()
             return [role_answer(role, brief=brief) for role in found if role.role.id not in hidden]
 
@@ -389,7 +389,7 @@ class RoleMapping(Administration):
             )
             if document is None:
                 query = RoleQuery(mapping.holder, container=mapping.container)
-                named = await change.stores.role_catalogue.list(change.realm.id, query)
+                named = await change.stores.role_catalogue.list_roles(change.realm.id, query)
             sent = [role_answer(role) for role in named] if document is None else list(document)
             roles = [listed.role for listed in named]
             await _store_mapping(change, OperationType.DELETE, mapping, roles, sent)
@@ -434,7 +434,7 @@ async def _store_mapping(
     ids = [role.id for role in roles]
     await require_may_grant(change.acting, change.stores, ids)
     catalogue = change.stores.role_catalogue
-    store = catalogue.give if operation is OperationType.CREATE else catalogue.take
+    store = catalogue.grant_roles if operation is OperationType.CREATE else catalogue.revoke_roles
     await store(change.realm.id, mapping.holder, ids)
     await _invalidate(change, mapping.holder)
     change.record(operation, _mapping_type(mapping), mapping.path, document)

@@ -78,10 +78,10 @@ class RealmSessions(_SessionAdministration):
         """
         online: UserSession | None = None
         with suppress(StoreUnavailable) if offline else nullcontext():
-            online = await self._online.find(acting.realm.id, session_id)
+            online = await self._online.find_session(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            begun_in_it = await stores.offline_sessions.find(realm_id, session_id)
+            begun_in_it = await stores.offline_sessions.find_session(realm_id, session_id)
             existing(begun_in_it if offline else online, _NO_SESSION)
             ending = (online, begun_in_it if offline else None)
             await queue_logout_notices(stores, [one for one in ending if one], change.now)
@@ -99,10 +99,10 @@ class RealmSessions(_SessionAdministration):
         """
         online = None
         with suppress(StoreUnavailable):
-            online = await self._online.find(acting.realm.id, session_id)
+            online = await self._online.find_session(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            offline = await stores.offline_sessions.find(realm_id, session_id)
+            offline = await stores.offline_sessions.find_session(realm_id, session_id)
             ending = tuple(one for one in (online, offline) if one is not None)
             await queue_logout_notices(stores, ending, change.now)
             ended = await stores.offline_sessions.end(realm_id, session_id)

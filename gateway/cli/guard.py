@@ -164,7 +164,7 @@ def _presented(parser: "CertificateParser", certificates: list[bytes]) -> "Certi
 
     leaf, *chain = certificates
     try:
-        parsed = parser.parse(leaf)
+        parsed = parser.parse_certificate(leaf)
     except MalformedCertificate as error:
         raise click.BadParameter(str(error), param_hint="--cert") from error
     return CertificateEvidence(parsed, ProxyVerdict.VERIFIED, "command line", chain=tuple(chain))
@@ -340,7 +340,7 @@ async def _sites(
     if realm is not None:
         acting = await operator.on(realm)
         async with operator.services.database.read() as stores:
-            readable = await stores.sites.list(acting.realm.id)
+            readable = await stores.sites.list_sites(acting.realm.id)
             unreadable = await stores.sites.list_unreadable(acting.realm.id)
         return [*((realm, site) for site in readable), *((realm, site) for site in unreadable)]
     file = operator.services.rules_file

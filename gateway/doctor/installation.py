@@ -194,7 +194,7 @@ def _database(settings: "Settings") -> str:
         async with open_services(settings) as services:
             await check_encryption_keys(services.database, settings)
             async with services.database.read() as stores:
-                names = {realm.id: realm.name for realm in await stores.realms.list()}
+                names = {realm.id: realm.name for realm in await stores.realms.list_realms()}
                 alike = () if is_old else await list_look_alikes(stores)
                 return names, await list_administrators(stores), alike
 
@@ -374,7 +374,7 @@ def authority_names(settings: "Settings") -> str:
         found = []
         async with open_services(settings) as services:
             async with services.database.read() as stores:
-                realms = await stores.realms.list()
+                realms = await stores.realms.list_realms()
             selection = read_client_certificates(settings).selection(services.authorities)
             for realm in realms:
                 selected = await selection.select(realm, None)
@@ -406,7 +406,7 @@ def certificate_names(settings: "Settings") -> str:
     async def ask() -> "list[CertificateConflict]":
         found: list[CertificateConflict] = []
         async with open_services(settings) as services, services.database.read() as stores:
-            for realm in await stores.realms.list():
+            for realm in await stores.realms.list_realms():
                 found += await list_certificate_conflicts(stores, realm, _MOST_CLIENT_PAIRS)
         return found
 

@@ -417,7 +417,7 @@ class SiteSignOut:
     async def is_signed_in(self, visit: SiteVisit, values: Sequence[str]) -> bool:
         """Tell whether one of the cookie's values names a session that has not ended."""
         for value in values:
-            found = await self._sites.find(visit.request.realm.realm.id, value)
+            found = await self._sites.find_session(visit.request.realm.realm.id, value)
             if found is not None and await self._lasts(visit, found):
                 return True
         return False
@@ -432,7 +432,7 @@ class SiteSignOut:
         visit.request.event.client_id = visit.site.client
         frames: list[ClientFrame] = []
         for value in values:
-            found = await self._sites.find(realm.id, value)
+            found = await self._sites.find_session(realm.id, value)
             if found is not None:
                 frames += await self._end(visit, found)
                 await self._sites.end(realm.id, value)

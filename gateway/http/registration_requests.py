@@ -75,7 +75,7 @@ class RegistrationRequests:
     clients: ClientAuthenticator
     documents: RemoteDocuments
 
-    async def register(
+    async def register_client(
         self, request: ProtocolRequest, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         with _recorded_event(request, EventType.CLIENT_REGISTER):
@@ -87,13 +87,13 @@ class RegistrationRequests:
         request.event.client_id = view.client.client_id
         return view
 
-    async def view(self, request: ProtocolRequest, client_id: str) -> ClientView:
+    async def view_client(self, request: ProtocolRequest, client_id: str) -> ClientView:
         with _recorded_event(request, EventType.CLIENT_INFO):
             view = await self.registration.view_client(await self._registrar(request), client_id)
         request.event.client_id = client_id
         return view
 
-    async def change(
+    async def change_client(
         self, request: ProtocolRequest, client_id: str, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         with _recorded_event(request, EventType.CLIENT_UPDATE, client_id):
@@ -103,7 +103,7 @@ class RegistrationRequests:
                 await check_sector(document, self.documents)
             return await self.registration.change(registrar, client_id, sent, document)
 
-    async def remove(self, request: ProtocolRequest, client_id: str) -> None:
+    async def remove_client(self, request: ProtocolRequest, client_id: str) -> None:
         with _recorded_event(request, EventType.CLIENT_DELETE, client_id):
             await self.registration.remove_client(await self._registrar(request), client_id)
 
@@ -113,7 +113,7 @@ class RegistrationRequests:
         """Return how an adapter of the client reaches the realm at `url`; it is not for pages."""
         request = replace(request, page=NO_PAGE)
         if token_credential(request.authorization) is not None:
-            view = await self.view(request, client_id)
+            view = await self.view_client(request, client_id)
         else:
             with _recorded_event(request, EventType.CLIENT_INFO):
                 view = await self._own_view(request, client_id)

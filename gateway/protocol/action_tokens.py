@@ -205,7 +205,9 @@ class ActionTokenEndpoint:
     ) -> AuthenticationSession | None:
         if token.sign_in is None or browser.session_id is None:
             return None
-        found = await self._sign_ins.find(request.realm.realm.id, browser.session_id, token.sign_in)
+        found = await self._sign_ins.find_tab(
+            request.realm.realm.id, browser.session_id, token.sign_in
+        )
         return None if found is None or found.user_id != token.user_id else found
 
 

@@ -142,7 +142,9 @@ class UserCodes:
         # A text that cannot be a code counts as a guess too.
         code = parse_user_code(typed) or ""
         guesser = caller_of(request.remote_address)
-        found = await self._devices.find(request.realm.realm.id, code, guesser, _CODE_LIMIT)
+        found = await self._devices.find_by_user_code(
+            request.realm.realm.id, code, guesser, _CODE_LIMIT
+        )
         if found.authorization is None:
             raise UserCodeRefused(*_REFUSALS.get(found.status, _REFUSALS[DeviceStatus.UNKNOWN]))
         asked = found.authorization

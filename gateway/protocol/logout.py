@@ -488,6 +488,6 @@ class NoticeDelivery:
     async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
         async with self._database.write() as stores:
             if due_at is None:
-                await stores.logout_notices.remove(notice)
+                await stores.logout_notices.remove_notice(notice)
             else:
                 await stores.logout_notices.postpone(notice, due_at)

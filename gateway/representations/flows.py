@@ -324,7 +324,7 @@ def render_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorCon
                 {
                     "authenticatorConfig": _alias(configs.get(each.config or "")),
                     **_step(each),
-                    "flowAlias": _alias(flows.find(each.flow)),
+                    "flowAlias": _alias(flows.find_flow(each.flow)),
                     "userSetupAllowed": False,
                 }
             )
@@ -372,7 +372,7 @@ def _walk(
     flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig], level: int
 ) -> Iterator[dict[str, Any]]:
     for index, execution in enumerate(flow.executions):
-        part = flows.find(execution.flow)
+        part = flows.find_flow(execution.flow)
         place = {"level": level, "index": index, "priority": execution.priority}
         own = _of_authenticator(execution, configs) if part is None else _of_part(execution, part)
         yield {"id": execution.id, "requirement": execution.requirement.value, **own, **place}

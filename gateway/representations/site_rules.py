@@ -199,7 +199,7 @@ RULE_FIELDS: Final = FieldTable(
         _requirement(
             "certificates",
             "certificates",
-            Checked(most=_LONGEST_CERTIFICATE_NAME, check=CertificateName.parse),
+            Checked(most=_LONGEST_CERTIFICATE_NAME, check=CertificateName.parse_name),
         ),
         Setting("accepts", "accepts", Members(Choice(AcceptedCredential), collect=frozenset)),
         Setting("boundOnly", "bound_only", Flag(), omit_empty=True),

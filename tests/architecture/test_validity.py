@@ -87,7 +87,7 @@ _READERS: Final = frozenset(
 _READERS_OF: Final = frozenset(
     {
         *(("key_ring", "verify"), ("access_tokens", "verify"), ("codes", "redeem")),
-        *(("devices", "take"), ("sites", "find")),
+        *(("devices", "redeem"), ("sites", "find_session")),
     }
 )
 """Owner and method: what returns the content of a token, a code or a cookie."""
@@ -146,7 +146,7 @@ def _reads_state(node: ast.AST) -> bool:
         return False
     name = _last_name(node.func)
     of_store = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) in _STORES
-    return name in _LOOKUPS or (name == "find" and of_store)
+    return name in _LOOKUPS or (name == "find_session" and of_store)
 
 
 def _imports_rule(code: ast.Module) -> bool:

@@ -45,7 +45,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     """Return a database with two users, a consent and offline sessions of one of them."""
     await store_owners(database)
     async with database.write() as stores:
-        await stores.consents.put(CONSENT)
+        await stores.consents.put_consent(CONSENT)
         for name, clients in (("one", ("device", "browser")), ("two", ("device",))):
             await stores.offline_sessions.add(session(name, *clients, offline=True), LATER)
         await stores.offline_sessions.add(

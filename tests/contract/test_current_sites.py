@@ -43,7 +43,7 @@ class _Switched(SwitchedDatabase):
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Stores]:
         async with super().read() as stores:
-            await stores.realms.list()  # the snapshot is taken here
+            await stores.realms.list_realms()  # the snapshot is taken here
             self.has_snapshot.set()
             await self.may_read.wait()
             yield stores
@@ -92,7 +92,7 @@ class _Setup:
 
     async def put(self, owner: str, site: Site) -> None:
         async with self.database.write() as stores:
-            await stores.sites.put(f"{owner}-id", site)
+            await stores.sites.put_site(f"{owner}-id", site)
 
     async def hosts(self) -> set[str]:
         return {host for site in (await self.current.table()).sites for host in site.hosts}
@@ -150,7 +150,7 @@ async def test_a_change_with_a_lost_message_counts_in_half_a_second(setup: _Setu
 async def test_a_removed_realm_has_no_sites(setup: _Setup) -> None:
     assert await setup.hosts()
     async with setup.database.write() as stores:
-        await stores.realms.remove("demo-id")
+        await stores.realms.remove_realm("demo-id")
     setup.channel.send(realm_topic("demo-id"))
     assert await setup.hosts() == set()
 

@@ -36,7 +36,7 @@ async def _store(database: SqlDatabase, count: int) -> list[RealmKey]:
 
 async def _stored(database: SqlDatabase) -> tuple[RealmKey, ...]:
     async with database.read() as stores:
-        return await stores.keys.list("demo-id")
+        return await stores.keys.list_keys("demo-id")
 
 
 async def test_disabling_both_keys_at_once_leaves_one_that_signs(

@@ -45,7 +45,7 @@ async def listed(
 ) -> list[SeenCertificate]:
     async with database.read() as stores:
         within = None if days is None else days * DAY
-        return list(await stores.seen_certificates.list(realm, now, within, 100))
+        return list(await stores.seen_certificates.list_certificates(realm, now, within, 100))
 
 
 async def ids(

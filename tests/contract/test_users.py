@@ -73,7 +73,10 @@ async def test_users_are_listed_by_name_and_realm(database: SqlDatabase) -> None
             await stores.users.add(user(name, of="demo"))
         await stores.users.add(user("theirs", of="other"))
     async with database.read() as stores:
-        assert [found.username for found in await stores.users.list("demo-id")] == ["bob", "zoe"]
+        assert [found.username for found in await stores.users.list_users("demo-id")] == [
+            "bob",
+            "zoe",
+        ]
         assert await stores.users.known("demo-id", ["bob", "theirs"]) == {"bob"}
 
 

@@ -176,8 +176,8 @@ async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRol
     if realm.name != MASTER:
         client = await stores.clients.find_by_client_id(realm.id, REALM_MANAGEMENT)
         query = RoleQuery(container="-" if client is None else client.id)
-        return await stores.role_catalogue.list(realm.id, query)
-    every = await stores.role_catalogue.list(realm.id, RoleQuery())
+        return await stores.role_catalogue.list_roles(realm.id, query)
+    every = await stores.role_catalogue.list_roles(realm.id, RoleQuery())
     return tuple(
         role for role in every if any(_administrative_names(realm, rights_of_roles((role,))))
     )
@@ -195,7 +195,7 @@ def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
 async def rights_of_group(acting: Acting, stores: Stores, group_id: str) -> EffectiveRoles:
     """Return all roles that the group gives to its members, those of groups above it included."""
     query = RoleQuery(RoleHolder(HolderKind.GROUP, group_id), Share.EFFECTIVE)
-    return rights_of_roles(await stores.role_catalogue.list(acting.realm.id, query))
+    return rights_of_roles(await stores.role_catalogue.list_roles(acting.realm.id, query))
 
 
 def _require_held(acting: Acting, wanted: EffectiveRoles) -> None:

@@ -38,7 +38,7 @@ class RoleIndex:
 
     async def load_roles(self) -> None:
         names = {identity: client_id for client_id, identity in self._clients.items()}
-        for role in await self._stores.roles.list(self._realm.id):
+        for role in await self._stores.roles.list_roles(self._realm.id):
             self._ids.add(role.id)
             client = names.get(role.client) if role.client else None
             if role.client is None or client is not None:

@@ -198,7 +198,7 @@ class ClientAdministration:
         _require_name(whole)
         stores, realm = change.stores, change.realm
         if scopes is None:
-            scopes = await stores.client_scopes.list(realm.id)
+            scopes = await stores.client_scopes.list_values(realm.id)
         client = parse_client(
             whole,
             realm.id,
@@ -346,11 +346,11 @@ class ClientAdministration:
         with more rights would lose it.
         """
         query = RoleQuery(container=client.id)
-        owned = await change.stores.role_catalogue.list(client.realm_id, query)
+        owned = await change.stores.role_catalogue.list_roles(client.realm_id, query)
         await require_may_grant(change.acting, change.stores, [role.role.id for role in owned])
         _invalidate(change, client, roles=await has_roles(change.stores, client))
         await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
-        await change.stores.clients.remove(client.realm_id, client.id)
+        await change.stores.clients.remove_client(client.realm_id, client.id)
         await self.online_sessions.leave_all(client.realm_id, client.id)
 
     async def _ensure_keys(self, change: Change, client: Client) -> None:

@@ -201,7 +201,7 @@ class ClientCertificateAdministration(Administration):
         found = [NamedCertificate(request.alias, certificate)]
         if request.with_realm:
             async with self._database.read() as stores:
-                keys = await stores.keys.list(realm.id)
+                keys = await stores.keys.list_keys(realm.id)
             certified = next(filter(None, map(_certificate, keys)), None)
             found += [NamedCertificate(request.realm_alias, certified)] if certified else []
         return found

@@ -78,7 +78,7 @@ async def replace_client(change: Change, before: Client, client: Client) -> None
 async def has_roles(stores: Stores, client: Client) -> bool:
     """Tell whether the client has roles of its own."""
     query = RoleQuery(container=client.id, maximum=1)
-    return bool(await stores.role_catalogue.list(client.realm_id, query))
+    return bool(await stores.role_catalogue.list_roles(client.realm_id, query))
 
 
 async def clients_out_of_reach(
@@ -103,7 +103,9 @@ async def require_may_widen_scope(
     if not added:
         return
     ids = [
-        scope.id for scope in await stores.client_scopes.list(after.realm_id) if scope.name in added
+        scope.id
+        for scope in await stores.client_scopes.list_values(after.realm_id)
+        if scope.name in added
     ]
     reached = await stores.role_scopes.reached(after.realm_id, None, ids)
     await require_may_put_in_scope(acting, stores, sorted(reached))
@@ -173,7 +175,7 @@ class ClientListing(Administration):
     async def clients(self, realm: Realm, part: str) -> tuple[Client, ...]:
         """Return all clients whose public names contain `part` as values, by name."""
         async with self._database.read() as stores:
-            return await stores.clients.search(realm.id, ClientSearch(part), 0, _ALL)
+            return await stores.clients.search_clients(realm.id, ClientSearch(part), 0, _ALL)
 
     async def get_client_document(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the client; raises NotFound, and Forbidden for a caller who may only query."""
@@ -216,4 +218,4 @@ async def _matching(stores: Stores, realm_id: str, query: ClientQuery) -> Sequen
         return [] if client is None else [client]
     wanted = MOST + 1 if query.maximum is None else min(query.maximum, MOST + 1)
     search = ClientSearch(query.part, query.attributes)
-    return await stores.clients.search(realm_id, search, query.first, wanted)
+    return await stores.clients.search_clients(realm_id, search, query.first, wanted)

@@ -96,7 +96,7 @@ class ClientDevices(Administration):
         """Return the locks of the client's devices, the first to end first."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
-        found = await self._locks.list(acting.realm.id, client.id, self._clock.now())
+        found = await self._locks.list_locks(acting.realm.id, client.id, self._clock.now())
         return [render_device_lock(lock) for lock in sorted(found, key=lambda lock: lock.until)]
 
     async def lock_device(
@@ -109,7 +109,7 @@ class ClientDevices(Administration):
             now = self._clock.now()
             until = now + (duration or STANDARD_LOCK)
             lock = DeviceLock(device, LockCause.ADMINISTRATOR, until)
-            await self._locks.lock(acting.realm.id, client.id, lock, now)
+            await self._locks.lock_device(acting.realm.id, client.id, lock, now)
             rendered = render_device_lock(lock)
             change.record(OperationType.CREATE, ResourceType.CUSTOM, _lock_path(client), rendered)
         return rendered
@@ -117,7 +117,7 @@ class ClientDevices(Administration):
     async def unlock_device(self, acting: Acting, client_id: str, device: str) -> None:
         """Remove the locks and the counted failures of a device; NotFound without a lock."""
         async with changing_client(self._changes, acting, client_id) as (change, client):
-            if not await self._locks.unlock(acting.realm.id, client.id, device):
+            if not await self._locks.unlock_device(acting.realm.id, client.id, device):
                 raise NotFound("Device is not locked")
             path = _lock_path(client)
             change.record(OperationType.DELETE, ResourceType.CUSTOM, path, {"device": device})

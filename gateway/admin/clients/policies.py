@@ -135,7 +135,7 @@ async def _own_roles(
     stores: Stores, realm: Realm, caller: PolicyCaller, client: Client
 ) -> frozenset[str]:
     """Return the names of the client's roles; a new client has the roles of its file."""
-    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=client.id))
+    found = await stores.role_catalogue.list_roles(realm.id, RoleQuery(container=client.id))
     brought = caller.brought_roles.get(client.client_id, frozenset())
     return brought.union(each.role.name for each in found)
 

@@ -191,7 +191,9 @@ async def _store_mappers(change: Change, holder: Client | ClientScope, mappers: 
         await store_changed_part(change.stores, change.acting, holder, after)
     else:
         await lower_reach_of_scope(change, holder.name)
-        await change.stores.client_scopes.put(change.realm.id, replace(holder, mappers=mappers))
+        await change.stores.client_scopes.put_value(
+            change.realm.id, replace(holder, mappers=mappers)
+        )
 
 
 def _require_room(number: int) -> None:

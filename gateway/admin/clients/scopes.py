@@ -44,7 +44,7 @@ class ClientScopeAssignment(Administration):
         async with self._database.read() as stores:
             found = await get_client(stores, realm.id, client)
             names = _assigned_names(found, listed)
-            scopes = await stores.client_scopes.list(realm.id)
+            scopes = await stores.client_scopes.list_values(realm.id)
         return [
             render_reference(scope, protocol=False)
             for scope in scopes
@@ -137,7 +137,7 @@ class ScopeMappingAdministration(Administration):
                 found = ()
             else:
                 query = RoleQuery(owner, share, container)
-                found = await stores.role_catalogue.list(realm.id, query)
+                found = await stores.role_catalogue.list_roles(realm.id, query)
         return [role_answer(role, brief=brief) for role in found]
 
     async def add_roles(
@@ -148,7 +148,7 @@ class ScopeMappingAdministration(Administration):
             ids = [role.role.id for role in roles]
             await require_may_put_in_scope(acting, change.stores, ids)
             await _lower_reach(change, mapping.holder, ids)
-            await change.stores.role_catalogue.give(change.realm.id, mapping.holder, ids)
+            await change.stores.role_catalogue.grant_roles(change.realm.id, mapping.holder, ids)
             _record_mapping(change, OperationType.CREATE, mapping, document)
 
     async def remove_roles(
@@ -160,11 +160,13 @@ class ScopeMappingAdministration(Administration):
             if document is None:
                 await _require_container(stores, realm, mapping)
                 query = RoleQuery(owner, Share.DIRECT, mapping.container)
-                listed = await stores.role_catalogue.list(realm.id, query)
+                listed = await stores.role_catalogue.list_roles(realm.id, query)
                 roles = listed if _may_map(acting, mapping) else ()
             else:
                 roles = await _get_roles(change, mapping, document)
-            await stores.role_catalogue.take(realm.id, owner, [role.role.id for role in roles])
+            await stores.role_catalogue.revoke_roles(
+                realm.id, owner, [role.role.id for role in roles]
+            )
             taken = document if document is not None else [role_answer(role) for role in roles]
             _record_mapping(change, OperationType.DELETE, mapping, taken)
 

@@ -67,7 +67,7 @@ class FlowAdministration(Administration):
         )
         async with changing_flows(self._changes, acting) as (change, work):
             require_alias(work, flow.alias, "create", f"Flow {flow.alias} already exists")
-            if draft.kind is None or work.flows.find(flow.id) is not None:
+            if draft.kind is None or work.flows.find_flow(flow.id) is not None:
                 raise duplicate_resource()
             work.put_flow(flow)
             _record(change, OperationType.CREATE, f"{_PATH}/{flow.id}", document)
@@ -149,7 +149,7 @@ def _copied(work: FlowUnitOfWork, flow: Flow, name: str, prefix: str) -> Flow:
 
 
 def _copied_step(work: FlowUnitOfWork, execution: Execution, prefix: str) -> Execution:
-    part, config = work.flows.find(execution.flow), work.configs.get(execution.config or "")
+    part, config = work.flows.find_flow(execution.flow), work.configs.get(execution.config or "")
     if part is not None:
         name = f"{prefix} {part.alias}"
         if work.flows.named(name) is not None:

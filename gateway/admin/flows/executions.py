@@ -89,7 +89,7 @@ class ExecutionAdministration(Administration):
         async with changing_flows(self._changes, acting) as (change, work):
             if draft.parent is None:
                 raise InvalidRequest("parent flow not set on new execution", WireFamily.PROSE)
-            parent = work.flows.find(draft.parent)
+            parent = work.flows.find_flow(draft.parent)
             if parent is None:
                 raise InvalidRequest("execution parent flow does not exist", WireFamily.PROSE)
             _require_open(parent, "It is illegal to add execution to a built in flow")
@@ -116,7 +116,7 @@ class ExecutionAdministration(Administration):
         async with changing_flows(self._changes, acting) as (change, work):
             work.get_flow_by_alias(alias, "flow not found")
             parent, step = work.get_execution(given.id or "")
-            part = work.flows.find(step.flow)
+            part = work.flows.find_flow(step.flow)
             changed = replace(
                 step,
                 requirement=given.requirement or step.requirement,
@@ -174,7 +174,7 @@ def _require_part(work: FlowUnitOfWork, parent: Flow, draft: ExecutionDraft) -> 
     """
     if not draft.is_flow and draft.flow is None:
         return
-    part = work.flows.find(draft.flow)
+    part = work.flows.find_flow(draft.flow)
     if not draft.is_flow:
         raise InvalidRequest("flowId has an effect only where authenticatorFlow is true")
     if part is None or part.top_level:

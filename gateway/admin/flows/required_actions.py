@@ -159,7 +159,9 @@ class RequiredActionAdministration(Administration):
 
 
 async def _put_action(change: Change, action: RequiredAction) -> None:
-    await change.stores.documents.put(change.realm.id, _KIND, action.alias, action_document(action))
+    await change.stores.documents.put_document(
+        change.realm.id, _KIND, action.alias, action_document(action)
+    )
     change.invalidate(realm_topic(change.realm.id))
 
 

@@ -38,7 +38,7 @@ async def require_unused(stores: Stores, realm: Realm, removed: Sequence[Flow]) 
     """Raise InvalidRequest where one of these flows is in use."""
     if not removed:
         return
-    clients = await stores.clients.list(realm.id)
+    clients = await stores.clients.list_clients(realm.id)
     own = {flow_id for client in clients for flow_id in client.flow_overrides.values()}
     bound = {getattr(realm.flows, name) for name in FlowBindings.__dataclass_fields__}
     for flow in removed:
@@ -67,15 +67,15 @@ async def require_existing_overrides(
         return
     flows = await realm_flows(stores, realm)
     for flow_id in new:
-        if flows.find(flow_id) is None:
+        if flows.find_flow(flow_id) is None:
             raise InvalidRequest(f"There is no flow with the id '{flow_id}'")
 
 
 async def realm_flows(stores: Stores, realm: Realm) -> Flows:
     """Return all flows of a realm."""
     documents = stores.documents
-    flows = await documents.list(realm.id, DocumentKind.AUTHENTICATION_FLOW)
-    configs = await documents.list(realm.id, DocumentKind.AUTHENTICATOR_CONFIG)
+    flows = await documents.list_documents(realm.id, DocumentKind.AUTHENTICATION_FLOW)
+    configs = await documents.list_documents(realm.id, DocumentKind.AUTHENTICATOR_CONFIG)
     return flows_in(realm.id, flows, configs)
 
 
@@ -99,7 +99,7 @@ class FlowUnitOfWork:
 
     @classmethod
     async def open(cls, stores: Stores, realm: Realm) -> "FlowUnitOfWork":
-        configs = configs_in(realm.id, await stores.documents.list(realm.id, _CONFIG))
+        configs = configs_in(realm.id, await stores.documents.list_documents(realm.id, _CONFIG))
         return cls(realm, await realm_flows(stores, realm), configs)
 
     @property
@@ -134,7 +134,9 @@ class FlowUnitOfWork:
 
     async def store_flows(self, change: Change) -> None:
         """Check and store the changes; raises InvalidRequest."""
-        changed = {flow.id for flow in self._flows.values() if self._before.find(flow.id) != flow}
+        changed = {
+            flow.id for flow in self._flows.values() if self._before.find_flow(flow.id) != flow
+        }
         removed = [flow for flow in self._before if flow.id not in self._flows]
         changed |= {flow.id for flow in removed}
         stores, realm_id = change.stores, self.realm.id
@@ -195,7 +197,7 @@ async def _store_documents(
 ) -> None:
     for name in sorted(changed):
         if name in documents:
-            await stores.documents.put(realm_id, kind, name, documents[name])
+            await stores.documents.put_document(realm_id, kind, name, documents[name])
         else:
             await remove_document(stores, realm_id, kind, name, is_default=name in defaults)
 
@@ -205,9 +207,9 @@ async def remove_document(
 ) -> None:
     """Remove a stored document; a default of every realm is marked as removed."""
     if is_default:
-        await stores.documents.put(realm_id, kind, name, GONE)
+        await stores.documents.put_document(realm_id, kind, name, GONE)
     else:
-        await stores.documents.remove(realm_id, kind, name)
+        await stores.documents.remove_document(realm_id, kind, name)
 
 
 @asynccontextmanager

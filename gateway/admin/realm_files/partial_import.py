@@ -128,7 +128,7 @@ class PartialUsers:
             raise _user_exists(new)
         stores, realm_id = self.change.stores, self.change.realm.id
         await self._require_may_control(before)
-        await stores.users.remove(realm_id, before.id)
+        await stores.users.remove_user(realm_id, before.id)
         await self.online_sessions.end_of_user(realm_id, before.id)
 
     async def _require_may_control(self, user: User) -> None:
@@ -148,7 +148,7 @@ class PartialUsers:
             at, allowed = f"{new.path}.serviceAccountClientId", "a client with a service account"
             raise refused(at, new.service_account_of, allowed)
         await self._require_may_control(account)
-        await stores.users.remove(realm_id, account.id)
+        await stores.users.remove_user(realm_id, account.id)
         await self.online_sessions.end_of_user(realm_id, account.id)
         owner = account.service_account_client
         user = replace(prepared.user, username=account.username, service_account_client=owner)
@@ -194,7 +194,7 @@ async def _remove_group(change: Change, indexes: RealmIndexes, path: str) -> Non
     group = indexes.groups.find_group(path)
     if group is not None:
         await require_may_control_subtree(change.acting, change.stores, group.id)
-        await change.stores.group_catalogue.remove(change.realm.id, group.id)
+        await change.stores.group_catalogue.remove_group(change.realm.id, group.id)
         indexes.groups.discard(path)
 
 
@@ -306,7 +306,7 @@ class PartialClients:
         if known and self._policy is IfExists.FAIL:
             first = next(name for name, _ in wanted if name in known)
             raise AlreadyExists(f"Client id '{first}' already exists")
-        scopes = await stores.client_scopes.list(realm_id)
+        scopes = await stores.client_scopes.list_values(realm_id)
         outcomes = [
             await self._store(known.get(name), item, scopes)
             async for name, item in in_slices(wanted)

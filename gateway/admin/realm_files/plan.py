@@ -88,7 +88,7 @@ async def store_keys(
         return await ensure_keys(stores, realm, ENCRYPTION_OF_NEW_REALMS, factory, clock)
     maker, changed = KeyMaker(factory, clock), False
     for component in given.keys:
-        keys = await stores.keys.list(realm.id)
+        keys = await stores.keys.list_keys(realm.id)
         known = [key_component(key) for key in keys]
         if any(_is_same(component, other) for other in known):
             continue

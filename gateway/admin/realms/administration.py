@@ -101,11 +101,11 @@ class RealmChanges:
             if realm is None or realm.id != acting.realm.id:
                 raise NotFound("Realm not found.")
             await change.require_loaded_match(realm_document, change.stores, realm)
-            await change.stores.realms.remove(realm.id)
+            await change.stores.realms.remove_realm(realm.id)
             if master is not None:
                 holder = await _administration(change.stores, master, realm)
                 if holder is not None:
-                    await change.stores.clients.remove(master.id, holder.id)
+                    await change.stores.clients.remove_client(master.id, holder.id)
                     await rename_in_reaches(change.stores, master, holder.client_id, None)
                 change.invalidate(realm_topic(master.id))
                 change.record(OperationType.DELETE, ResourceType.REALM, realm.name)
@@ -182,7 +182,7 @@ async def _rename_realm(change: Change, realm: Realm) -> None:
     if await stores.realms.find_by_name(realm.name) is not None:
         raise AlreadyExists("Realm with same name exists")
     await change.replace_realm(realm)
-    for client in renamed_clients(await stores.clients.list(realm.id), before, realm):
+    for client in renamed_clients(await stores.clients.list_clients(realm.id), before, realm):
         await store_renamed_client(stores, client)
     master = await stores.realms.find_by_name(MASTER)
     if master is not None:

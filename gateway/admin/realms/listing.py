@@ -71,7 +71,7 @@ class RealmViews:
 async def realm_document(stores: Stores, realm: Realm) -> dict[str, Any]:
     """Return the realm as GET answers a caller who may view all of it."""
     groups = await _default_groups(stores, realm)
-    role = await stores.roles.find(realm.id, realm.default_role_name)
+    role = await stores.roles.find_realm_role(realm.id, realm.default_role_name)
     if role is None:
         return full_realm(realm, None, groups)
     held = await stores.roles.expanded(realm.id, [role.id])
@@ -104,7 +104,7 @@ class RealmListing:
         """Return the realms over which the caller has a role; only the name of restricted ones."""
         visible: list[dict[str, Any]] = []
         async with self._database.read() as stores:
-            for realm in await stores.realms.list():
+            for realm in await stores.realms.list_realms():
                 rights = _rights(acting, realm)
                 if not rights.roles - _SHOWS_NOTHING:
                     continue
@@ -121,7 +121,7 @@ class RealmListing:
     async def list_realms(self) -> list[dict[str, Any]]:
         """Return all realms in short form, for the local operator."""
         async with self._database.read() as stores:
-            return [brief_realm(realm) for realm in await stores.realms.list()]
+            return [brief_realm(realm) for realm in await stores.realms.list_realms()]
 
     async def get_realm_document(self, acting: Acting) -> dict[str, Any]:
         """Return the realm as it is stored now."""

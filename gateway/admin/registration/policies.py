@@ -59,26 +59,26 @@ _PROVIDERS: Final = frozenset(each.id for each in POLICY_PROVIDERS)
 
 async def realm_policies(stores: Stores, realm_id: str) -> tuple[Component, ...]:
     """Return the policies of a realm."""
-    return policies_in(realm_id, await stores.documents.list(realm_id, _KIND))
+    return policies_in(realm_id, await stores.documents.list_documents(realm_id, _KIND))
 
 
 async def checked_policy(stores: Stores, realm_id: str, policy: Component) -> Component:
     """Return the policy with the settings that its provider has; raises UnusableSetting."""
-    scopes = [scope.name for scope in await stores.client_scopes.list(realm_id)]
+    scopes = [scope.name for scope in await stores.client_scopes.list_values(realm_id)]
     return replace(policy, config=checked_config(str(policy.provider_id), policy.config, scopes))
 
 
 async def put_policy(stores: Stores, realm_id: str, policy: Component) -> None:
     """Store a policy, in place of the one with its id."""
-    await stores.documents.put(realm_id, _KIND, str(policy.id), policy_document(policy))
+    await stores.documents.put_document(realm_id, _KIND, str(policy.id), policy_document(policy))
 
 
 async def remove_policy(stores: Stores, realm_id: str, policy_id: str) -> None:
     """Remove a policy; one of every new realm is marked as removed."""
     if policy_id in default_policies(realm_id):
-        await stores.documents.put(realm_id, _KIND, policy_id, GONE)
+        await stores.documents.put_document(realm_id, _KIND, policy_id, GONE)
     else:
-        await stores.documents.remove(realm_id, _KIND, policy_id)
+        await stores.documents.remove_document(realm_id, _KIND, policy_id)
 
 
 class RegistrationPolicies(Administration):
@@ -148,7 +148,7 @@ class PolicyProviders:
     async def list_providers(self, realm: Realm) -> list[dict[str, Any]]:
         """Return the providers with the client scopes and mapper types to choose from."""
         async with self._database.read() as stores:
-            scopes = await stores.client_scopes.list(realm.id)
+            scopes = await stores.client_scopes.list_values(realm.id)
         names = (scope.name for scope in scopes)
         return list(described_policies(names, self._mapper_types))
 
@@ -345,7 +345,7 @@ class Policies:
         scopes: Collection[str] | None = None,
     ) -> None:
         """Require that a client may be registered, or changed, as `after` says."""
-        listed = await stores.client_scopes.list(self.realm_id) if scopes else ()
+        listed = await stores.client_scopes.list_values(self.realm_id) if scopes else ()
         offered = {scope.name for scope in listed if scope.realm_default is not None}
         registration = Registration(after, before, scopes, offered)
         for policy in self.policies:

@@ -69,7 +69,7 @@ async def _matching(stores: Stores, realm: Realm, user_id: str, search: str) -> 
 
 async def _both(change: Change, user_id: str, group_id: str) -> tuple[User, Group]:
     user = await get_user_for_update(change.stores, change.realm.id, user_id)
-    group = await change.stores.group_catalogue.find(change.realm.id, group_id)
+    group = await change.stores.group_catalogue.find_group(change.realm.id, group_id)
     return user, existing(group, "Group not found")
 
 

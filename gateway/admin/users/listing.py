@@ -160,7 +160,7 @@ class UserListing(Administration):
                 return len(await _by_id(stores, realm, query.search))
             account = await _service_account(stores, realm, query)
             with _costly_refused():
-                return len(account) + await stores.users.count(realm.id, query)
+                return len(account) + await stores.users.count_users(realm.id, query)
 
     async def get_user_document(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
         """Return the user; raises NotFound for callers that may query users."""
@@ -217,7 +217,7 @@ async def _matching(
     account = await _service_account(stores, realm, query)
     shown = account[first : first + maximum]
     rest = max(first - len(account), 0)
-    return shown + await stores.users.search(realm.id, query, rest, maximum - len(shown))
+    return shown + await stores.users.search_users(realm.id, query, rest, maximum - len(shown))
 
 
 async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> tuple[User, ...]:
@@ -323,7 +323,7 @@ async def list_look_alikes(stores: Stores) -> tuple[LookAlike, ...]:
         other = await _user_with_key(stores, user)
         if other is not None:
             found.append(_pair_of_names(other, user))
-    for realm in await stores.realms.list():
+    for realm in await stores.realms.list_realms():
         if not realm.login.duplicate_emails_allowed:
             users = await stores.users.with_repeated_addresses(realm.id, _MOST)
             found.extend(_pairs(realm.id, users))

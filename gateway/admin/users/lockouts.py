@@ -107,7 +107,7 @@ class Lockouts(Administration):
                     brute_force_protection.LOCKOUT_ATTRIBUTE: brute_force_protection.LOCKOUT_REASON
                 },
             )
-            for_good = await stores.users.search(realm.id, query, 0, LARGEST_ANSWER)
+            for_good = await stores.users.search_users(realm.id, query, 0, LARGEST_ANSWER)
         records = dict(locked)
         temporary = [
             self._lockout(user, record)

@@ -108,7 +108,7 @@ async def import_profile(stores: Stores, realm: Realm, profile: StoredProfile | 
 
 
 async def _require_usable(stores: Stores, realm: Realm, profile: StoredProfile) -> None:
-    scopes = await stores.client_scopes.list(realm.id)
+    scopes = await stores.client_scopes.list_values(realm.id)
     require_usable_profile(profile.document, [scope.name for scope in scopes])
 
 

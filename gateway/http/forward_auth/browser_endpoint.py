@@ -51,7 +51,7 @@ class SiteClients:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def find(self, realm: RealmEntry, site: Site) -> Client | None:
+    async def find_client(self, realm: RealmEntry, site: Site) -> Client | None:
         """Return the client; raises StoreUnavailable."""
         if site.client is None:
             return None

@@ -95,7 +95,7 @@ class RefusalPages:
             return answer
         exchange.realm = realm
         exchange.security_headers = for_sites(realm.realm.security_headers)
-        client = await self._clients.find(realm, site)
+        client = await self._clients.find_client(realm, site)
         shown = None if client is None else client_display(client)
         view = self._view(
             refusal, site, original, headers, error_id=exchange.request_id, client=shown

@@ -123,7 +123,7 @@ class SiteSignInEndpoints:
     ) -> Reply:
         visit = request.visit
         exchange.log.reason = str(failure)
-        client = await self._clients.find(visit.request.realm, visit.site)
+        client = await self._clients.find_client(visit.request.realm, visit.site)
         view = SignInFailedPage(
             message=_DENIED if failure.is_denied else _EXPIRED,
             retry_url=leading_to(SIGN_IN_PATH, failure.return_url),
@@ -201,7 +201,7 @@ class SignOutHandler:
         headers: Headers = (),
     ) -> Reply:
         visit = request.visit
-        client = await self._clients.find(visit.request.realm, visit.site)
+        client = await self._clients.find_client(visit.request.realm, visit.site)
         shown = view(None if client is None else client_display(client))
         realm = visit.request.realm.realm
         page = await self._pages.page(shown, realm, request.preferences, client=client)

@@ -106,7 +106,7 @@ class LoginActions:
         try:
             if tab is not None and browser.session_id is not None:
                 realm_id = request.protocol.realm.realm.id
-                session = await self._sign_ins.find(realm_id, browser.session_id, tab)
+                session = await self._sign_ins.find_tab(realm_id, browser.session_id, tab)
             if session is None:
                 outcome = await self._without_session(request, browser)
             else:

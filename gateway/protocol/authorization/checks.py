@@ -102,7 +102,7 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
         )
     realm_id, client = draft.request.realm.realm.id, draft.client.client
     reference = uri.removeprefix(PUSHED)
-    pushed = await draft.services.pushed_requests.find(realm_id, client.id, reference)
+    pushed = await draft.services.pushed_requests.find_request(realm_id, client.id, reference)
     if pushed is None:
         raise invalid_request_page(USED_UP)
     draft.parameters, draft.certificate = pushed.values, pushed.certificate

@@ -89,7 +89,7 @@ class DeviceCodeGrant:
             raise _refusal(DeviceStatus.UNKNOWN)
         granted = await self._redemption.scopes(request, client, found.user, asked.scope)
         encrypter = await self._tokens.encrypter(client) if granted.openid else None
-        if not await self._devices.take(realm.id, asked.device_code):
+        if not await self._devices.redeem(realm.id, asked.device_code):
             raise _refusal(DeviceStatus.UNKNOWN)
         participation = Participation(
             " ".join(granted.names), approval.acr, approval.authenticated_at

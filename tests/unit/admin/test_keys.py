@@ -89,7 +89,7 @@ class House:
     async def stored(self) -> tuple[RealmKey, ...]:
         """Return what the database holds."""
         async with self.database.read() as stores:
-            return await stores.keys.list("demo-id")
+            return await stores.keys.list_keys("demo-id")
 
     async def ring(self) -> KeyRing:
         """Parse what the database holds, as a gateway does."""
