@@ -256,7 +256,7 @@ def test_digits_are_taken_for_their_number_as_shell_scripts_send_it(given: str) 
         "³",
         "-1",
         "9" * 19,
-        300.0,
+        300.5,
         -1,
         2**31,
         10**400,
