@@ -63,16 +63,23 @@ async def read_scopes(
     known = await _by_name(stores, realm_id) if realm_id else {}
     # Very many scopes take seconds to check: other requests go on meanwhile.
     given = await asyncio.to_thread(parse_realm_scopes, document, realm_id, known, path)
-    return given if known else _with_offline_access(given, document, realm_id)
-
-
-def _with_offline_access(
-    given: ScopesInput, document: Mapping[str, Any], realm_id: str
-) -> ScopesInput:
-    """Return the scopes of a new realm; one with scopes of its own has offline access too."""
     has_own = document.get("clientScopes", document.get("client_scopes")) is not None
     if not has_own or any(scope.name == OFFLINE_ACCESS for scope in given.scopes):
         return given
+    if known:
+        return _with_offline_access_listed(given) if OFFLINE_ACCESS in known else given
+    return _with_offline_access(given, realm_id)
+
+
+def _with_offline_access_listed(given: ScopesInput) -> ScopesInput:
+    """Return the scopes of a file as the import into a new realm would list them."""
+    if given.optional is None or OFFLINE_ACCESS in {*given.optional, *(given.default or ())}:
+        return given
+    return replace(given, optional=(*given.optional, OFFLINE_ACCESS))
+
+
+def _with_offline_access(given: ScopesInput, realm_id: str) -> ScopesInput:
+    """Return the scopes of a new realm; one with scopes of its own has offline access too."""
     (scope,) = (one for one in default_client_scopes(realm_id) if one.name == OFFLINE_ACCESS)
     roles = (RoleName(OFFLINE_ACCESS),)
     mapping = ScopeMapping(None, OFFLINE_ACCESS, roles, "scopeMappings")

@@ -146,6 +146,7 @@ def realm_file_use_cases(services: Services, clients: ClientAdministration) -> R
         creation=realm_creation(services),
         partial_export=PartialExport(services.database),
         partial_import=PartialImport(
+            database=services.database,
             changes=services.changes,
             clients=clients,
             passwords=services.passwords,

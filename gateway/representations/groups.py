@@ -147,12 +147,15 @@ def parse_groups(value: Any, path: str) -> tuple[GroupInput, ...]:
 
 
 def parse_group_paths(value: Any, path: str) -> tuple[str, ...]:
-    """Return a list of canonical paths of groups, such as `/staff/berlin`."""
-    texts = TextList(Text(least=2, most=_LONGEST_PATH)).read(value, path)
+    """Return a list of canonical paths of groups, such as `/staff/berlin`.
+
+    The slash at the beginning may be missing. Keycloak: group paths of users and of new users
+    """
+    texts = TextList(Text(least=1, most=_LONGEST_PATH)).read(value, path)
     errors = [
         FieldError(f"{path}[{index}]", describe(text), "the path of a group, begun by /")
         for index, text in enumerate(texts)
-        if not text.startswith("/")
+        if text == "/"
     ]
     raise_all(errors)
     return tuple(map(canonical_group_path, texts))

@@ -2,7 +2,8 @@
 
 Depth and numbers are bounded, and every store can hold each text. A repeated name, a lone
 surrogate, NUL, NaN and a number beyond 64 bits are legal for some parsers and not for others, so
-that two readers would see two documents.
+that two readers would see two documents. Of documents of realms the last of repeated names counts,
+as for Keycloak's decoder: files of many projects have a member twice.
 
 The decoder of UTF-8 and the parser in C hold the interpreter lock until they are done. For many
 megabytes they get a bounded window of the document; a value that does not fit is a text, or an
@@ -19,6 +20,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -50,8 +52,18 @@ class TooLongTextError(Exception):
 class LargeJson:
     """One document in UTF-8; `parse` returns what `decoder` would return for it."""
 
-    def __init__(self, document: bytes, decoder: json.JSONDecoder, deepest: int) -> None:
-        """Parse at most `deepest` levels of objects and arrays that do not fit into a window."""
+    def __init__(
+        self,
+        document: bytes,
+        decoder: json.JSONDecoder,
+        deepest: int,
+        repetitions: list[str] | None = None,
+    ) -> None:
+        """Parse at most `deepest` levels of objects and arrays that do not fit into a window.
+
+        `repetitions` as for `parse_json`.
+        """
+        self._repetitions = repetitions
         self._document = memoryview(document)
         self._read = len(codecs.BOM_UTF8) if document.startswith(codecs.BOM_UTF8) else 0
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
@@ -148,7 +160,9 @@ class LargeJson:
             self._at += 1
             value = self._value(depth)
             if name in members:
-                raise ValueError(f"the name {json.dumps(name)} twice in one object")
+                if self._repetitions is None:
+                    raise ValueError(f"the name {json.dumps(name)} twice in one object")
+                self._repetitions.append(name)
             members[name] = value
             if self._has_closed("}", len(members)):
                 return members
@@ -253,10 +267,14 @@ def misread(error: json.JSONDecodeError) -> tuple[str, str]:
     return json.dumps(rest) if rest else "the end of the file", _EXPECTED.get(known, "JSON")
 
 
-def parse_json(text: bytes, source: str | Path) -> Any:
-    """Return the JSON value in `text`; raises InvalidInput naming the file, line and column."""
+def parse_json(text: bytes, source: str | Path, repetitions: list[str] | None = None) -> Any:
+    """Return the JSON value in `text`; raises InvalidInput naming the file, line and column.
+
+    A name twice in one object is refused. With `repetitions` its last value counts, and the name is
+    added to them.
+    """
     try:
-        value = _parse_bounded(text)
+        value = _parse_bounded(text, repetitions)
     except json.JSONDecodeError as error:
         place = f"{source}, line {error.lineno}, column {error.colno}"
         raise InvalidInput((FieldError(place, *misread(error)),)) from error
@@ -285,11 +303,12 @@ def parse_json(text: bytes, source: str | Path) -> Any:
     return value
 
 
-def _parse_bounded(text: bytes) -> Any:
-    decoder = json.JSONDecoder(object_pairs_hook=unrepeated, parse_constant=reject_constant)
+def _parse_bounded(text: bytes, repetitions: list[str] | None) -> Any:
+    pairs = unrepeated if repetitions is None else partial(_last_values, repetitions)
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=reject_constant)
     if len(text) <= WINDOW:
         return decoder.decode(text.decode("utf-8-sig"))
-    large = LargeJson(text, decoder, MAX_DEPTH)
+    large = LargeJson(text, decoder, MAX_DEPTH, repetitions)
     try:
         return large.parse_document()
     except (ValueError, RecursionError, TooManyMembersError, TooLongTextError) as error:
@@ -349,6 +368,14 @@ def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         first, *_ = repeated(name for name, _ in pairs)
         raise ValueError(f"the name {json.dumps(first)} twice in one object")
     return unique
+
+
+def _last_values(repetitions: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object with the last value of each name; add names that come twice."""
+    last = dict(pairs)
+    if len(last) != len(pairs):
+        repetitions += repeated(name for name, _ in pairs)
+    return last
 
 
 def reject_constant(name: str) -> Any:

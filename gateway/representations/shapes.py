@@ -83,7 +83,7 @@ class Flag(Verbatim):
 
 @dataclass(frozen=True, slots=True)
 class Count(Verbatim):
-    """A whole number within bounds; its digits as text are taken too."""
+    """A whole number within bounds, also as `300.0` or `3e2`; its digits as text are taken too."""
 
     least: int = 0
     most: int = MAX_INTEGER
@@ -92,6 +92,8 @@ class Count(Verbatim):
 
     def read(self, value: Any, path: str) -> int:
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+        if isinstance(number, float) and number.is_integer():
+            number = int(number)
         if isinstance(number, bool) or not isinstance(number, int):
             raise mistyped(path, value, self._allowed())
         if not self.least <= number <= self.most:

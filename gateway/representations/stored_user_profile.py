@@ -78,6 +78,11 @@ def parse_profile_component(document: Mapping[str, Any], path: str) -> StoredPro
             raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
 
 
+def carries_profile(components: Any) -> bool:
+    """Return whether the components of a realm file have a user profile."""
+    return isinstance(components, Mapping) and bool(components.get(PROFILE_TYPE))
+
+
 def allowing_unmanaged_attributes(components: Any) -> Any:
     """Return the components of a realm file with a profile that other attributes may stand beside.
 

@@ -9,6 +9,7 @@ from gateway.admin.access.escalation import (
     has_every_right,
     is_above,
     is_administrative_client,
+    is_administrative_role,
     may_control_user,
     missing_rights,
     reach_decided_by,

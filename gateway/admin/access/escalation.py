@@ -168,8 +168,15 @@ def require_changeable_role(acting: Acting, client_id: str | None, name: str) ->
     """Raise Forbidden for an administrative role, and any role beside one in its client."""
     if client_id is not None:
         require_changeable_clients(acting, client_id)
-    elif acting.realm.name == MASTER and name in EVERYWHERE:
+    elif is_administrative_role(acting.realm, client_id, name):
         raise Forbidden(f"the role {name} cannot be changed")
+
+
+def is_administrative_role(realm: Realm, client_id: str | None, name: str) -> bool:
+    """Return whether it is an administrative role, or stands beside one in its client."""
+    if client_id is None:
+        return realm.name == MASTER and name in EVERYWHERE
+    return is_administrative_client(realm, client_id)
 
 
 async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRole, ...]:

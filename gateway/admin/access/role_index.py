@@ -48,6 +48,10 @@ class RoleIndex:
     def role_names(self) -> frozenset[RoleName]:
         return frozenset(self._roles)
 
+    def has_client(self, client: str | None) -> bool:
+        """Return whether the realm has the client, by its public name; None for the realm."""
+        return client is None or client in self._clients
+
     def role(self, name: RoleName) -> Role | None:
         return self._roles.get(name)
 

@@ -84,6 +84,8 @@ class Body:
     """The error for a body that is not JSON of this kind, where it is not the usual one."""
     fields: FieldTable | None = None
     """The fields of the schema for OpenAPI, where it is not one of `representations`."""
+    repeated_names: bool = False
+    """Whether a member may come twice: the last one counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,16 +347,17 @@ async def _read_media(receive: Receive, headers: EdgeHeaders, wanted: Body) -> A
         raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not JSON")
     if len(body) > LARGE_DOCUMENT:
         # A whole realm takes seconds to judge: the other requests go on meanwhile.
-        return await asyncio.to_thread(_parse_json, body, wanted.media)
-    return _parse_json(body, wanted.media)
+        return await asyncio.to_thread(_parse_json, body, wanted)
+    return _parse_json(body, wanted)
 
 
-def _parse_json(body: bytes, media: Media) -> Any:
+def _parse_json(body: bytes, wanted: Body) -> Any:
+    media = wanted.media
     # Files may begin with one, messages must not: RFC 8259 §8.1.
     if body.startswith(_BYTE_ORDER_MARK):
         raise MalformedBody("a byte order mark before the JSON")
     try:
-        value = parse_json(body, "the body")
+        value = parse_json(body, "the body", [] if wanted.repeated_names else None)
     except InvalidInput as error:
         # Keycloak reads no further than the first sign of another kind.
         other = media is Media.LIST and not body.lstrip().startswith(b"[")
