@@ -3,7 +3,8 @@
 HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), method (405), role
 (403), rights of all accounts where the operation decides how they are proven (403), rights of the
 object that the path names (403), objects that the path leads through (404), body (400, 413, 415). A
-caller without the role learns nothing of what is in a realm.
+caller without the role learns nothing of what is in a realm; only an unknown user is 404 for
+callers that may search for users.
 
 Every operation that is not a GET controls each user, client, group and role that its path names,
 unless its row declares why it is harmless; a GET does so where its row declares that the response
@@ -34,6 +35,7 @@ from gateway.admin.access import (
     rights_of,
 )
 from gateway.admin.path_objects import PathObject, PathObjectKind, PathObjects
+from gateway.admin.users import QUERY_USERS
 from gateway.domain.callers import Caller
 from gateway.domain.errors import InvalidInput, UnusableSetting
 from gateway.domain.limits.input_sizes import (
@@ -50,6 +52,7 @@ from gateway.domain.refusals import (
     InvalidRequest,
     MalformedBody,
     NotFound,
+    NotSupported,
     UnknownPage,
 )
 from gateway.http.admin.authentication import AdminAuthentication
@@ -168,9 +171,9 @@ def _placeholders(segments: Sequence[str]) -> Iterator[str]:
 
 _MOST_IN_QUERY: Final = 250
 """All names of events may be asked for at once."""
-_INPUT_ERRORS: Final = (
+_AFTER_OBJECTS: Final = (
     *(FormRefused, MalformedBody, UnknownPage),
-    *(InvalidInput, InvalidRequest, UnusableSetting),
+    *(InvalidInput, InvalidRequest, NotSupported, UnusableSetting),
 )
 _EXEMPT: Final = (
     Exemption(
@@ -285,7 +288,11 @@ class AdminEndpoint(GuardedEndpoint):
         if operation is None:
             raise MethodNotAllowed(self.methods)
         rights = rights_of(caller, realm)
-        _require(operation, rights)
+        try:
+            _require(operation, rights)
+        except Forbidden:
+            await self._require_known_user(realm, rights, scope)
+            raise
         headers, controlled = exchange.facts.headers, self._controlled[scope["method"]]
         controls = controlled.objects(scope["path_params"]) if controlled.placeholders else ()
         acting = Acting(
@@ -313,11 +320,17 @@ class AdminEndpoint(GuardedEndpoint):
         )
         try:
             return await _perform(operation, guard, request, receive, headers)
-        except _INPUT_ERRORS:
+        except _AFTER_OBJECTS:
             # Only a refused request pays for the look-up: the use cases find the same objects.
             located = self._located.objects(scope["path_params"])
             await self._services.path_objects.require(realm, located)
             raise
+
+    async def _require_known_user(self, realm: Realm, rights: Rights, scope: Scope) -> None:
+        """Raise NotFound for an unknown user in the path if the caller may search for users."""
+        located = self._located.objects(scope["path_params"])
+        if located and located[0].kind is PathObjectKind.USER and rights.has(*QUERY_USERS):
+            await self._services.path_objects.require(realm, located)
 
     async def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
