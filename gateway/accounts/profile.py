@@ -17,6 +17,7 @@ from gateway.authentication.realm_profile import (
     profile_document,
     requested_profile,
 )
+from gateway.authentication.unique_names import named_by_address
 from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
 from gateway.domain.groups import Group
@@ -56,6 +57,7 @@ class AccountProfile:
             document = await profile_document(stores, realm) if with_metadata else None
         if user is None:
             raise NotAuthenticated(REMOVED_OR_DISABLED)
+        user = named_by_address(realm.login, user)
         values = OwnProfile(caller.entry).values(user)
         if document is None:
             return ShownProfile(user, values)

@@ -55,11 +55,13 @@ LISTS: Final[_Names] = _TABLE["lists"]
 CERTIFICATE_NAMES: Final[_Names] = _TABLE["certificate_names"]
 """Names of a client's certificate, of which it has one. Spec: RFC 8705 §2.1.2."""
 _FLAGS_OF_NEW: Final = {
-    "backchannel_logout_session_required": True,
+    "backchannel_logout_session_required": False,
     "backchannel_logout_revoke_offline_tokens": False,
     "frontchannel_logout_session_required": False,
 }
-"""Of a client whose metadata leave them out."""
+"""Of a client whose metadata leave them out. Spec: OpenID Connect Back-Channel Logout §2.2."""
+_SESSION_REQUIRED: Final = {"backchannel_logout_session_required": True}
+"""Of a description that an administrator converts. Keycloak 26.7, measured."""
 SELF_SIGNED_ATTRIBUTE: Final = "realmgate.certificate.self.signed"
 _OF_CERTIFICATES: Final = (*CERTIFICATE_NAMES.values(), "realmgate.certificate.template")
 AUTHENTICATORS: Final = {
@@ -274,7 +276,8 @@ def convert_description(text: str) -> dict[str, Any] | None:
     except InvalidInput:
         return None
     if isinstance(document, dict) and "redirect_uris" in document:
-        return {**_CLIENT, **client_of_metadata(parse_metadata(document), new=True)}
+        metadata = {**_SESSION_REQUIRED, **parse_metadata(document)}
+        return {**_CLIENT, **client_of_metadata(metadata, new=True)}
     if isinstance(document, dict) and "clientId" in document:
         parse_client(new_client_document(document), "", report_ineffective=True)
         return without_none(document)

@@ -16,9 +16,9 @@ from gateway.authentication.new_users import realm_actions
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import (
-    CONFIGURE_RECOVERY_CODES,
-    CONFIGURE_TOTP,
+    CREDENTIAL_OF_ACTION,
     DEFAULT_ACTIONS,
+    UPDATE_PASSWORD,
     RequiredAction,
     action_document,
 )
@@ -43,7 +43,7 @@ _KIND: Final = DocumentKind.REQUIRED_ACTION
 _ACTION: Final = ResourceType.REQUIRED_ACTION
 _CONFIG: Final = ResourceType.REQUIRED_ACTION_CONFIG
 _LINE: Final = Text(most=255)
-_REGISTRATORS: Final = frozenset({CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP})
+_REGISTRATORS: Final = CREDENTIAL_OF_ACTION.keys() - {UPDATE_PASSWORD}
 _NOT_FOUND: Final = "Failed to find required action"
 _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
 
@@ -66,9 +66,9 @@ class RequiredActionAdministration(Administration):
         ]
 
     async def list_registrators(self, realm: Realm) -> Sequence[str]:
-        """Return the enabled actions by which users register a credential."""
-        actions = await self._actions(realm)
-        return [each.alias for each in actions if each.enabled and each.provider in _REGISTRATORS]
+        """Return the providers of the enabled actions by which users register a credential."""
+        actions = (each for each in await self._actions(realm) if each.enabled)
+        return [each.provider for each in actions if each.provider in _REGISTRATORS]
 
     async def register_action(self, acting: Acting, document: Mapping[str, Any]) -> None:
         """Add an action that this realm does not have; raises InvalidRequest."""

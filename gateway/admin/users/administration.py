@@ -28,7 +28,11 @@ from gateway.authentication.new_users import (
 from gateway.authentication.passwords import PasswordChanges, PreparedPassword, until_unchanged
 from gateway.authentication.realm_profile import expect_profile, locked_names, profile_rules
 from gateway.authentication.removal import AccountRemoval
-from gateway.authentication.unique_names import expect_free_names, require_free_names
+from gateway.authentication.unique_names import (
+    expect_free_names,
+    named_by_address,
+    require_free_names,
+)
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import REQUIRED_ACTIONS, UPDATE_PASSWORD
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
@@ -112,10 +116,9 @@ async def changed_user(
     rules = await profile_rules(stores, realm)
     made = _validated(rules, sent, values_of(before), locked_names(realm.login), matches)
     user = with_values(before, made)
-    if follows and user.email != before.email:
-        if user.email is None:
-            raise InvalidRequest(_NO_NAME)
-        user = replace(user, username=user.email)
+    if follows and user.email is None and before.email is not None:
+        raise InvalidRequest(_NO_NAME)
+    user = named_by_address(realm.login, user)
     if user != before:
         require_storable(user)
     return _switched(user, before, given)

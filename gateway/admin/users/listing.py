@@ -32,6 +32,7 @@ from gateway.authentication.realm_profile import (
     profile_rules,
     rules_in,
 )
+from gateway.authentication.unique_names import named_by_address
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import Database, Stores
@@ -59,7 +60,7 @@ async def user_document(stores: Stores, realm: Realm, rights: Rights, user: User
     """Return one user, with the caller's rights over it."""
     rules = await profile_rules(stores, realm)
     with_otp = await _having_otp(stores, realm, [user])
-    document = full_user(_seen(rules, user), totp=bool(with_otp))
+    document = full_user(_seen(realm, rules, user), totp=bool(with_otp))
     return {**document, "access": _access(rights)}
 
 
@@ -70,20 +71,23 @@ async def shown_users(
     require_one_answer(users, "users")
     rules = await profile_rules(stores, realm)
     if brief:
-        return [brief_user(_with_shown_names(rules, user)) async for user in in_slices(users)]
+        return [
+            brief_user(_with_shown_names(realm, rules, user)) async for user in in_slices(users)
+        ]
     with_otp = await _having_otp(stores, realm, users)
     return [
-        full_user(_seen(rules, user), totp=user.id in with_otp) async for user in in_slices(users)
+        full_user(_seen(realm, rules, user), totp=user.id in with_otp)
+        async for user in in_slices(users)
     ]
 
 
-def _seen(rules: UserProfile, user: User) -> User:
+def _seen(realm: Realm, rules: UserProfile, user: User) -> User:
     """Return the user with those of its attributes that an administrator sees.
 
     A first or last name that the profile does not show is stored and found all the same.
     The reason of a permanent lock-out is shown whatever the profile says, as in Keycloak.
     """
-    user = _with_shown_names(rules, user)
+    user = _with_shown_names(realm, rules, user)
     if not user.attributes:
         return user
     shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
@@ -93,7 +97,9 @@ def _seen(rules: UserProfile, user: User) -> User:
     )
 
 
-def _with_shown_names(rules: UserProfile, user: User) -> User:
+def _with_shown_names(realm: Realm, rules: UserProfile, user: User) -> User:
+    """Return the user with the names that are displayed, which are not always the stored ones."""
+    user = named_by_address(realm.login, user)
     first, last = (rules.shows(name, Viewer.ADMIN) for name in ("firstName", "lastName"))
     if first and last:
         return user

@@ -3,7 +3,8 @@
 HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), method (405), role
 (403), rights of all accounts where the operation decides how they are proven (403), rights of the
 object that the path names (403), objects that the path leads through (404), body (400, 413, 415). A
-caller without the role learns nothing about the objects of a realm.
+caller without the role learns nothing about the objects of a realm; only an unknown user is 404
+for callers that may search for users.
 
 Every operation that is not a GET controls each user, client, group and role that its path names,
 unless its row declares why it is harmless; a GET does so where its row declares that the response
@@ -38,6 +39,7 @@ from gateway.admin.access import (
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients import get_client
 from gateway.admin.groups import get_group
+from gateway.admin.users import QUERY_USERS
 from gateway.domain.callers import Caller
 from gateway.domain.errors import InvalidInput, UnusableSetting
 from gateway.domain.limits.input_sizes import (
@@ -55,6 +57,7 @@ from gateway.domain.refusals import (
     InvalidRequest,
     MalformedBody,
     NotFound,
+    NotSupported,
     UnknownPage,
 )
 from gateway.http.admin.authentication import AdminAuthentication
@@ -178,9 +181,9 @@ def _placeholders(segments: Sequence[str]) -> Iterator[str]:
 
 _MOST_IN_QUERY: Final = 250
 """All names of events may be asked for at once."""
-_INPUT_ERRORS: Final = (
+_AFTER_OBJECTS: Final = (
     *(FormRefused, MalformedBody, UnknownPage),
-    *(InvalidInput, InvalidRequest, UnusableSetting),
+    *(InvalidInput, InvalidRequest, NotSupported, UnusableSetting),
 )
 _EXEMPT: Final = (
     Exemption(
@@ -294,7 +297,11 @@ class AdminEndpoint(GuardedEndpoint):
         if operation is None:
             raise MethodNotAllowed(self.methods)
         rights = rights_of(caller, realm)
-        _require_roles(operation, rights)
+        try:
+            _require_roles(operation, rights)
+        except Forbidden:
+            await self._require_known_user(realm, rights, scope)
+            raise
         headers, controlled = exchange.facts.headers, self._controlled[scope["method"]]
         controls = controlled_objects(controlled, scope["path_params"])
         acting = Acting(
@@ -322,13 +329,24 @@ class AdminEndpoint(GuardedEndpoint):
         )
         try:
             return await _perform(operation, guard, request, receive, headers)
-        except _INPUT_ERRORS:
+        except _AFTER_OBJECTS:
             # Only a refused request pays for the look-up: the use cases find the same objects.
-            if self._located:
-                async with self._services.database.read() as stores:
-                    for get_object, name in self._located:
-                        await get_object(stores, realm, scope["path_params"][name])
+            await self._require_located(realm, scope)
             raise
+
+    async def _require_known_user(self, realm: Realm, rights: Rights, scope: Scope) -> None:
+        """Raise NotFound for an unknown user in the path if the caller may search for users."""
+        users = self._located and self._located[0][0] is _get_user
+        if users and rights.has(*QUERY_USERS):
+            await self._require_located(realm, scope)
+
+    async def _require_located(self, realm: Realm, scope: Scope) -> None:
+        """Look the objects of the path up, outermost first; raises NotFound."""
+        if not self._located:
+            return
+        async with self._services.database.read() as stores:
+            for get_object, name in self._located:
+                await get_object(stores, realm, scope["path_params"][name])
 
     async def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
