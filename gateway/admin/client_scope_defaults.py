@@ -26,19 +26,32 @@ from gateway.representations.roles import RoleName
 OFFLINE_ACCESS: Final = "offline_access"
 """The scope, and the realm role that a user needs for it."""
 
-_BUILT_IN: Final = read_table("gateway.admin", "client_scope_defaults.toml")["scopes"]
 
-
-def _scope(realm_id: str, row: Mapping[str, Any]) -> ClientScope:
-    mappers = [{"id": str(uuid4()), **mapper} for mapper in row.get("mappers", ())]
-    members = {**row, "id": str(uuid4()), "realm_id": realm_id, "mappers": mappers}
-    scope: ClientScope = build_value(ClientScope, members)
+def _template(row: Mapping[str, Any]) -> ClientScope:
+    mappers = [{"id": "", **mapper} for mapper in row.get("mappers", ())]
+    scope: ClientScope = build_value(
+        ClientScope, {**row, "id": "", "realm_id": "", "mappers": mappers}
+    )
     return scope
+
+
+_BUILT_IN: Final = tuple(
+    _template(row) for row in read_table("gateway.admin", "client_scope_defaults.toml")["scopes"]
+)
+"""Without ids. Built once: building them is a third of the time in which a realm is created."""
 
 
 def default_client_scopes(realm_id: str) -> tuple[ClientScope, ...]:
     """Return the scopes of a new realm, each with ids of its own."""
-    return tuple(_scope(realm_id, row) for row in _BUILT_IN)
+    return tuple(
+        replace(
+            scope,
+            id=str(uuid4()),
+            realm_id=realm_id,
+            mappers=tuple(replace(mapper, id=str(uuid4())) for mapper in scope.mappers),
+        )
+        for scope in _BUILT_IN
+    )
 
 
 async def ensure_client_scopes(stores: Stores, realm_id: str, offline_role: str) -> bool:

@@ -21,7 +21,20 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Select, Table, and_, func, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from gateway.domain.deliveries import KEPT_AFTERWARDS as WEBHOOKS_KEPT
 from gateway.domain.deliveries import (
@@ -47,6 +60,8 @@ from gateway.domain.mail import (
     period_end,
 )
 from gateway.domain.secrets import SecretsAtRest
+from gateway.storage.sql.column_types import Instant
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import change_log, mails
 from gateway.storage.sql.schema import logout_notices as notices
 from gateway.storage.sql.schema import webhook_deliveries as webhooks
@@ -67,6 +82,11 @@ class RowKinds:
     """Kinds that are claimed last."""
 
 
+_NOW: Final = bindparam("now", type_=Instant)
+_ANY_DUE: Final[dict[tuple[str, frozenset[str]], FixedQuery]] = {}
+"""Whether a row is due, by table and claimed kinds."""
+
+
 class DeliveryRows:
     """The rows of one queue."""
 
@@ -82,7 +102,15 @@ class DeliveryRows:
 
     async def has_due(self, now: datetime, busy: Collection[str]) -> bool:
         """Return whether any row is due, of realms that are not `busy`."""
-        return bool(await self._due_lines(now, 1, busy))
+        if busy:
+            return bool(await self._due_lines(now, 1, busy))
+        # Each worker asks several times a second, mostly for nothing: compiled once.
+        key = (self._table.name, frozenset() if self._kinds is None else self._kinds.claimed)
+        query = _ANY_DUE.get(key)
+        if query is None:
+            first = self._lines(_NOW, ()).limit(literal_column("1")).offset(literal_column("0"))
+            query = _ANY_DUE[key] = FixedQuery(first)
+        return bool(await self._transaction.fetch(query, now=now))
 
     async def is_full(self, realm_id: str, most: int, *conditions: ColumnElement[bool]) -> bool:
         """Return whether `most` rows of the realm wait that meet the conditions."""
@@ -126,7 +154,7 @@ class DeliveryRows:
         rows = await self._transaction.execute(self._lines(now, busy).limit(most))
         return rows.all()
 
-    def _lines(self, now: datetime, busy: Collection[str]) -> Select[Any]:
+    def _lines(self, now: datetime | BindParameter[datetime], busy: Collection[str]) -> Select[Any]:
         waits = self._table.c.due_at.is_not(None)
         lines = distinct_values(self._line, waits)
         first = select(func.min(self._table.c.due_at)).where(*self._is_of(lines.c), waits)
@@ -140,8 +168,8 @@ class DeliveryRows:
             conditions.append(heads.c.realm_id.not_in(sorted(busy)))
         if self._kinds is not None:
             kind = heads.c[self._kinds.column.name]
-            conditions.append(kind.in_(sorted(self._kinds.claimed)))
-            urgency = (kind.in_(sorted(self._kinds.less_urgent)),)
+            conditions.append(kind.in_(_texts(self._kinds.claimed)))
+            urgency = (kind.in_(_texts(self._kinds.less_urgent)),)
         query = select(heads).where(*conditions)
         return query.order_by(*urgency, heads.c.attempts, heads.c.due_at, heads.c.realm_id)
 
@@ -153,6 +181,11 @@ class DeliveryRows:
 
     def _key_of(self, row: Any) -> tuple[str, ...]:
         return tuple(getattr(row, column.name) for column in self._key)
+
+
+def _texts(kinds: Collection[str]) -> Sequence[ColumnElement[str]]:
+    """Return constants of our own as a part of the statement, which may then be compiled once."""
+    return [literal_column(f"'{kind}'") for kind in sorted(kinds)]
 
 
 def _exists(_row: Any) -> bool:
