@@ -27,12 +27,10 @@ class OwnConsent:
 
 
 class AccountConsents:
-    """The use cases.
+    """Consents to client scopes, which are named by id and must be the client's.
 
-    All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable.
-
-    A consent names client scopes by their ids: those of the client, no others of the realm.
-    Keycloak: 17.5 applications.
+    All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable. Keycloak: 17.5
+    applications.
     """
 
     def __init__(self, database: Database, online: OnlineSessionStore) -> None:
@@ -118,10 +116,7 @@ def _scope_names(caller: AccountCaller, client: Client, ids: Sequence[str]) -> I
 
 @dataclass(frozen=True, slots=True)
 class OwnApplication:
-    """A client and what the user has to do with it.
-
-    `in_use`: it takes part in a live session; `offline_access`: it has an offline session.
-    """
+    """A client with its live session (`in_use`), offline session and consent of the user."""
 
     client: Client
     in_use: bool

@@ -169,8 +169,8 @@ class AccountCredentials:
     async def remove(self, caller: AccountCaller, credential_id: str) -> None:
         """Delete a credential.
 
-        Raises NotFound, InvalidRequest for a type that is not deleted, and InsufficientLevel for a
-        sign-in of a lower level than the credential is of.
+        Raises NotFound, InvalidRequest for a type that is not deleted, and InsufficientLevel where
+        the credential has a higher level than the sign-in.
         """
         caller.require(AccountRole.MANAGE_ACCOUNT)
         async with self._update(caller) as update:
@@ -202,10 +202,7 @@ def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id:
 
 
 def _level(caller: AccountCaller) -> int:
-    """Return the level of the `acr` of the token; one below all others without it.
-
-    It is no higher than the session has reached: a client names levels as it likes.
-    """
+    """Return the level of the token's `acr`, at most the session's: clients name levels freely."""
     if caller.acr is None or caller.client is None or caller.session is None:
         return _UNKNOWN_LEVEL
     level = level_of(caller.acr, levels_of(caller.realm, caller.client.client))

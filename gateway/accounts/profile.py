@@ -70,11 +70,7 @@ class AccountProfile:
         return ShownProfile(user, values, metadata)
 
     async def replace(self, caller: AccountCaller, sent: OwnValues) -> ProfileChange:
-        """Store the values of a document: what it leaves out is removed.
-
-        Raises ProfileRejected, and NotAuthenticated for a user who was removed or disabled
-        meanwhile.
-        """
+        """Store a document and remove omitted values; raises ProfileRejected, NotAuthenticated."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
         return await _note_change(caller, self._updates.replace(profile, caller.user_id, sent))

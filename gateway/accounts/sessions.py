@@ -53,11 +53,10 @@ class OwnDevice:
 
 
 class AccountSessions:
-    """The use cases. All raise Forbidden and StoreUnavailable.
+    """Lists and ends sessions. All raise Forbidden and StoreUnavailable.
 
-    The end of one session leaves the offline session that applications began in it, as in Keycloak;
-    the end of all ends offline sessions too. Both end the link to a new address. Keycloak: 17.3
-    account sessions.
+    Ending one session leaves its offline session, as in Keycloak; ending all ends offline sessions
+    too. Both end the link to a new address. Keycloak: 17.3 account sessions.
     """
 
     def __init__(
@@ -94,10 +93,7 @@ class AccountSessions:
         return True
 
     async def end_all(self, caller: AccountCaller, *, current: bool) -> int:
-        """End all sessions, online and offline; return how many.
-
-        The current one, and the offline one that applications began in it, only where asked for.
-        """
+        """End all sessions and return their number; `current` includes the caller's own."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         keep = None if current else caller.session
         realm, user, now = caller.realm, caller.user_id, caller.request.now
@@ -179,10 +175,9 @@ class SignInCertificate:
 
 
 class AccountCertificates:
-    """The use case; it raises Forbidden and StoreUnavailable.
+    """Lists certificates of sign-ins from stored events: sessions store no certificate.
 
-    The certificates of past sign-ins are known while the realm keeps events, and only where it
-    records sign-ins: sessions and credentials store no certificate.
+    It raises Forbidden and StoreUnavailable.
     """
 
     def __init__(self, database: Database, log: EventLog) -> None:

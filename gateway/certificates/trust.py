@@ -228,12 +228,11 @@ class CertificateTrust(Protocol):
         *,
         client: str | None = None,
     ) -> ClientCertificate:
-        """Return the certificate with its trust level in `realm` at `now`.
+        """Return the certificate with its trust level in `realm` at `now`; raises StoreUnavailable.
 
-        `client` is the internal id of the client that the certificate is to authenticate: its own
-        anchors replace those of the realm. TRUSTED needs our own checks: path, validity, purpose,
-        names, policies, key strength and revocation; and the proxy's verdict too where the path
-        ends at an anchor of the settings. Raises StoreUnavailable.
+        `client` is the internal id of a client, whose anchors replace those of the realm. TRUSTED
+        needs path, validity, purpose, names, policies, key strength and revocation, and the proxy's
+        verdict for anchors of the settings.
         """
         ...
 
@@ -245,11 +244,7 @@ async def evaluate_for_client(
     client: str,
     now: datetime,
 ) -> ClientCertificate:
-    """Return a certificate of the realm, with its trust level by the client's anchors.
-
-    `client` is the internal id. Without anchors of its own the client has those of the realm: the
-    result is the same. Raises StoreUnavailable.
-    """
+    """Return the certificate as the client's own anchors judge it; raises StoreUnavailable."""
     if client not in certificate.clients_with_anchors:
         return certificate
     return await trust.evaluate(certificate.evidence, realm, now, client=client)
@@ -257,10 +252,7 @@ async def evaluate_for_client(
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    """A PathResult without the leaf, which is much larger than the rest.
-
-    `authorities` are those of the path, from the issuer to the anchor; None without a path.
-    """
+    """A PathResult without the large leaf; `authorities` lead from issuer to anchor."""
 
     authorities: tuple[CertificateFacts, ...] | None
     begin: datetime

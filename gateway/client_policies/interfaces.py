@@ -135,10 +135,7 @@ NOTHING = ClientSettings()
 
 @dataclass(frozen=True, slots=True)
 class EnforcedFlow:
-    """The alias of a flow, and the level of authentication that completing it reaches.
-
-    Without a `level`, the levels within the flow count alone.
-    """
+    """The alias of a flow, and the level that completing it reaches; None: its own levels count."""
 
     alias: str
     level: int | None = None
@@ -146,11 +143,7 @@ class EnforcedFlow:
 
 @dataclass(frozen=True, slots=True)
 class SignInDemands:
-    """How the user of an authorization request signs in.
-
-    Without a `flow` it is that of the client or realm. `requires_consent` is beside the client's
-    own setting.
-    """
+    """The demands on a sign-in: a flow in place of that of client or realm, and consent."""
 
     flow: EnforcedFlow | None = None
     requires_consent: bool = False
@@ -181,10 +174,7 @@ class Condition(Configured, ABC):
 
 @dataclass(frozen=True, slots=True)
 class Executor(Configured):
-    """An executor with its configuration; it acts by the methods that it overrides.
-
-    Each `check` raises PolicyRefusal for an event that the policy forbids.
-    """
+    """An executor; it acts by the methods that it overrides. Each `check` raises PolicyRefusal."""
 
     registration_only: ClassVar[str] = ""
     """Why requests of a client are not judged, only its creation and its changes."""

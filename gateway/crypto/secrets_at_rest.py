@@ -80,10 +80,7 @@ _SHARED = stat.S_IRWXG | stat.S_IRWXO
 
 
 def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
-    """Read base64 keys separated by white space; `source` names them in errors.
-
-    Raises InvalidInput for every key that is not 32 bytes of base64, and when there is none.
-    """
+    """Read base64 keys of 32 bytes between white space; raises InvalidInput about `source`."""
     lines = text.split()
     keys = [_decoded(line) for line in lines]
     errors = [
@@ -99,10 +96,9 @@ def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
 
 
 def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
-    """Read the keys in `path`; make the file with a fresh key when there is none.
+    """Read the keys in `path`, or make the file with a fresh key.
 
-    Raises InvalidInput when others may read the file or it holds no usable key, OSError when
-    it cannot be read or made.
+    Raises InvalidInput where others may read it or no key is usable, and OSError.
     """
     if not path.exists():
         _create(path)

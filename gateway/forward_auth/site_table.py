@@ -138,10 +138,10 @@ class SiteTable:
         return tuple(each.site for each in self._named(server.name))
 
     def find(self, host: str, server: ProxyServer | None, scheme: str = "https") -> ProtectedSite:
-        """Return the site of the proxy's server; raises UnknownServer unless the host is its own.
+        """Return the site of the proxy's server; raises UnknownServer for another host.
 
-        Host and server are in the normal form of the scheme. Without a server, as operators ask,
-        the host alone chooses. attacks: B4
+        Without a server the host alone chooses. Both are in the normal form of the scheme. attacks:
+        B4
         """
         found = self._of_host(host, scheme)
         if found is None:
@@ -161,21 +161,13 @@ class SiteTable:
         return found
 
     def _of_plain_host(self, host: str) -> ProtectedSite | None:
-        """Return the site of a request without TLS.
-
-        Hosts of sites are in the normal form of https, where port 80 is written. The site without
-        a port is that of both schemes where none has the port.
-        """
+        """Return the site of a request without TLS, where port 80 of a host is written."""
         written = with_port(host, "http")
         names = chain((written, host), *zip(wildcards_of(written), wildcards_of(host), strict=True))
         return next(filter(None, map(self._by_host.get, names)), None)
 
     def _of_server(self, server: ProxyServer, scheme: str) -> ProtectedSite | None:
-        """Return the one site that the server protects.
-
-        A port decides only between sites that share a name: that of the proxy's listener may be
-        mapped to another one, which callers see.
-        """
+        """Return the one site of the server; its port only decides between sites of one name."""
         found = self._named(server.name)
         if not found:
             return None
@@ -211,11 +203,10 @@ class SiteTable:
 def settled_table(
     of_file: Sequence[Site], of_realms: Iterable[Site], public_urls: Sequence[str] = ()
 ) -> SiteTable:
-    """Return the table of all sites, without the hosts that several owners claim.
+    """Return the table of all sites, without hosts that several owners claim. attacks: B4.
 
-    The rules file has its host names for every port, and the gateway those of its `public_urls`,
-    also where a realm has stored a site with them before. A name that two realms have, as databases
-    of former versions may, is refused for both. attacks: B4
+    The rules file and `public_urls` own their names for every port. A name of two realms, as in
+    older databases, is refused for both.
     """
     every = [(RULES_FILE, site) for site in of_file]
     every += [(f"the realm {site.realms[0]}", site) for site in of_realms]

@@ -39,10 +39,7 @@ class UserExplanations:
     async def explain(
         self, original: OriginalRequest, username: str, realm_name: str | None
     ) -> Decision:
-        """Return the decision about a user of the realm, by default of the site's first one.
-
-        Raises InvalidInput for an unknown realm or user, and StoreUnavailable.
-        """
+        """Return the decision about a user; raises InvalidInput and StoreUnavailable."""
         found = find_rule(await self._sites.table(), original)
         if not isinstance(found, tuple):
             return found

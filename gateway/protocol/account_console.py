@@ -1,11 +1,10 @@
 """The account console as the purpose of a sign-in: its pages, its client, and the way back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from gateway.authentication.validity import is_usable_client
 from gateway.domain.clients import OPENID_CONNECT, Client
@@ -14,20 +13,15 @@ from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
 from gateway.protocol.authorization import (
     PageError,
     PageMessage,
-    Prompt,
-    RequestedLevel,
+    RequestedSignIn,
     StoredRequestUnusable,
 )
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, still_granted
+from gateway.protocol.scopes import still_granted
 
 
 class AccountPage(StrEnum):
-    """A page; the value is its path, relative to `/realms/{realm}/account/`.
-
-    A sign-in leads to one of these and to no other address. Paths are Keycloak's where it has the
-    page.
-    """
+    """A page by its path below `/realms/{realm}/account/`, Keycloak's where it has the page."""
 
     PERSONAL_INFO = ""
     SIGNING_IN = "account-security/signing-in"
@@ -45,25 +39,11 @@ def account_page(path: str | None) -> AccountPage | None:
 ACCOUNT_NOTE: Final = "account_page"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountVisit:
-    """The page that the user wants to see, and the action to perform before, if any.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountVisit(RequestedSignIn):
+    """The wanted page, and an action to perform before. Keycloak: 17.7 account console."""
 
-    `action` is a required action as in `kc_action`, `action_parameter` what follows its name.
-    Keycloak: 17.7 account console.
-    """
-
-    client: ClientEntry = field(repr=False)
-    scopes: GrantedScopes = field(repr=False)
     page: AccountPage
-    action: str | None = None
-    action_parameter: str | None = field(default=None, repr=False)
-    prompt: frozenset[Prompt] = frozenset()
-    max_age: timedelta | None = None
-    login_hint: str | None = None
-    hinted_user: str | None = None
-    level: RequestedLevel | None = None
-    claims: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def event_details(self) -> Mapping[str, str]:
@@ -106,7 +86,9 @@ def account_visit(
 ) -> AccountVisit:
     """Return a visit with the client's default scopes."""
     scopes = still_granted(realm, client.client, ())
-    return AccountVisit(client, scopes, page, action, action_parameter)
+    return AccountVisit(
+        client=client, scopes=scopes, page=page, action=action, action_parameter=action_parameter
+    )
 
 
 def restored_visit(
@@ -126,11 +108,10 @@ _CONSOLE: Final = "account-console"
 
 
 class ConsoleClients:
-    """Finds the client in every realm.
+    """Finds the client of the console in every realm with an enabled client `account`.
 
-    The console is there while the realm has an enabled client `account`, whose roles say what users
-    may do. Users sign in to `account-console`, or to `account` where the realm lacks that.
-    Keycloak: 8.6 a new realm, 17.7 account console
+    Users sign in to `account-console`, or else to `account`. Keycloak: 8.6 a new realm, 17.7
+    account console
     """
 
     def __init__(self, directory: Directory) -> None:

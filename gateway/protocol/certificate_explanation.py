@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.certificates import AnchoredTrust
+from gateway.client_policies import EventKind
 from gateway.domain.certificate_names import CertifiedDevice
 from gateway.domain.certificates import (
     CertificateEvidence,
@@ -34,7 +35,6 @@ from gateway.protocol.client_authentication import AuthenticatedClient, ClientAu
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.grants.client_credentials import (
     GRANT_TYPE,
-    ClientCredentials,
     preview_access_token,
 )
 from gateway.protocol.policy_checks import check_caller
@@ -100,10 +100,10 @@ class MatchedRule:
 
 @dataclass(frozen=True, slots=True)
 class CertificateExplanation:
-    """What was found up to the first failing step; None for what was not reached.
+    """The findings up to the first failing step; None for later steps.
 
     `failed` and `reason` are None for an accepted certificate. `token` are claims of a token that
-    was not issued; `note` says why an accepted certificate has none.
+    was not issued; `note` says why there is none.
     """
 
     realm: str
@@ -202,10 +202,9 @@ class RevocationSources:
 
 
 class CertificateExplainer:
-    """Explains certificates. Belongs to one event loop.
+    """Explains certificates without side effects. Belongs to one event loop.
 
-    The request is one that no caller has sent: nothing is counted, stored or recorded, and no token
-    is signed. As in a request, only a trusted path leads to a question to an OCSP responder.
+    As in a request, only a trusted path leads to a question to an OCSP responder.
     """
 
     def __init__(
@@ -232,11 +231,10 @@ class CertificateExplainer:
     async def explain(
         self, realm_name: str, certificates: bytes, client_id: str | None = None
     ) -> CertificateExplanation:
-        """Explain the first certificate; the others are those that were sent with it.
+        """Explain the first certificate, as verified by the proxy; the others complete its chain.
 
-        The proxy counts as having verified it. Without `client_id` the client is that of the
-        certificate. Raises MalformedCertificate where there is none, RealmNotFound and
-        StoreUnavailable.
+        Without `client_id` its client is found by the certificate. Raises MalformedCertificate,
+        RealmNotFound and StoreUnavailable.
         """
         entry = await self._directory.realm(realm_name)
         if entry is None:
@@ -345,7 +343,7 @@ def _with_token(
         if not client.service_accounts_enabled:
             return replace(found, note=_NO_ACCOUNT)
     try:
-        entry = check_caller(request, caller, ClientCredentials.policy_event, scopes=("",))
+        entry = check_caller(request, caller, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST, scopes=("",))
         return replace(found, token=preview_access_token(request, replace(caller, entry=entry)))
     except OAuthError as error:
         return replace(found, failed=Step.TOKEN, reason=error.reason)

@@ -172,7 +172,7 @@ class SessionJoining:
                 remember_me=finished.remember_me,
                 notes=_session_notes({}, finished, request),
             )
-            return await self._sessions.begin_in_browser(realm, client, new, part, now, issue=issue)
+            return await self._sessions.begin(realm, client, new, part, now, issue=issue)
         if finished.joins is not None:
             part = _participation(realm, asked, finished, authenticated_at(current))
             joined = await self._sessions.join(realm, current, client, part, now, issue=issue)

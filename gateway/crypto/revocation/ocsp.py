@@ -83,10 +83,7 @@ class OcspQuestion:
         return self.request().public_bytes(serialization.Encoding.DER)
 
     def responder(self) -> str:
-        """Return the first web address of a responder that the certificate names.
-
-        Raises UnusableResponse.
-        """
+        """Return the first web address of a responder; raises UnusableResponse."""
         try:
             access = self.certificate.extensions.get_extension_for_class(
                 x509.AuthorityInformationAccess
@@ -169,12 +166,11 @@ class OcspQuestion:
 
 
 def require_unrevoked(status: OcspStatus, *, listed: bool | None) -> None:
-    """Refuse "good" from a responder whose own certificate may have been revoked.
+    """Refuse "good" from a responder that may have been revoked; raises UnusableResponse.
 
-    `listed` is the status of the responder in a list of the issuer, None without a list. Then the
-    certificate must end soon, unless the issuer says that no check is needed. "Revoked" counts from
-    any authorized responder: with soft fail, a refused response would accept the certificate.
-    Raises UnusableResponse. Spec: RFC 6960 §4.2.2.2.1
+    `listed` is its status in a list, None without a list: then its certificate must end soon or
+    need no check. "Revoked" always counts: soft fail would accept the certificate. Spec: RFC 6960
+    §4.2.2.2.1
     """
     if listed:
         raise UnusableResponse("the certificate of its responder was revoked")
@@ -279,10 +275,7 @@ class OcspRevocations:
         post: Callable[[str, bytes], Awaitable[bytes]],
         lists: Sequence[ListedCertificates] = (),
     ) -> None:
-        """Take `post`, which sends a request and raises DocumentUnavailable.
-
-        `lists` say whether a responder's own certificate was revoked.
-        """
+        """`post` raises DocumentUnavailable; `lists` know revoked responders."""
         self._post = post
         self._lists = lists
         self._known: SizedCache[_Key, _Result] = SizedCache(_MOST_BYTES)

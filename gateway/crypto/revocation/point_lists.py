@@ -240,10 +240,7 @@ class ListedCertificates(Protocol):
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list.
-
-        A certificate on a list that has ended is revoked all the same.
-        """
+        """Return the status by a current list, None without; an ended list still revokes."""
 
 
 class PointRevocations:
@@ -281,10 +278,7 @@ class PointRevocations:
     def covering(
         self, path: CertificationPath, realm: Realm
     ) -> Iterator[tuple[str, datetime, datetime]]:
-        """Yield the authorities of a path that have a list, when it was issued and when it ends.
-
-        The lists are those of the last `refusal`.
-        """
+        """Yield authorities with a list, its issue and end, as of the last `refusal`."""
         for certificate, issuer in path.links:
             named = self._named(certificate)
             known = {url: self._points.known(realm, url) for url in named.urls}

@@ -30,10 +30,9 @@ from gateway.domain.limits.caches import size_of
 
 @dataclass(frozen=True, slots=True)
 class ListScope:
-    """The certificates that a list is about.
+    """The certificates of a list: those that name the point by one of `names`, None: all.
 
-    A certificate must name the distribution point by one of `names`; None: any. `unusable` says why
-    the list can be used for no certificate.
+    `unusable` says why the list can be used for no certificate.
     """
 
     names: frozenset[x509.GeneralName] | None = field(default=None, repr=False)
@@ -42,20 +41,14 @@ class ListScope:
     unusable: str | None = None
 
     def covers(self, names: frozenset[x509.GeneralName], *, authority: bool) -> bool:
-        """Tell whether the list is about a certificate whose distribution point has these names.
-
-        `authority` says whether the certificate is that of an authority.
-        """
+        """Return whether the list is about a certificate, or `authority`, with these names."""
         if (authority and self.users_only) or (not authority and self.authorities_only):
             return False
         return self.names is None or not self.names.isdisjoint(names)
 
 
 def scope_of(header: x509.CertificateRevocationList) -> ListScope | None:
-    """Return the scope of a list; None where it is about all certificates of its issuer.
-
-    Raises an error of `gateway.crypto.x509.parse.UNREADABLE` where the extensions cannot be read.
-    """
+    """Return the scope of a list, None for all; raises an error of `parse.UNREADABLE`."""
     try:
         point = header.extensions.get_extension_for_class(x509.IssuingDistributionPoint).value
     except x509.ExtensionNotFound:
@@ -151,10 +144,9 @@ _CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RevocationList:
-    """A list as its issuer signed it; whose key signed it is checked by `is_signed_by`.
+    """A list whose signature `is_signed_by` checks; a partial list has a `scope`.
 
-    `unusable` says why the list can be used for no certificate. A partial list has a `scope`: it
-    names only what its issuer revoked of the certificates in it.
+    `unusable` says why the list can be used for no certificate.
     """
 
     issuer: x509.Name
@@ -295,10 +287,7 @@ def _digest(signed: memoryview, algorithm: hashes.HashAlgorithm | None) -> bytes
 
 
 def _find_entries(der: bytes, begin: int, end: int) -> tuple[int, int, int]:
-    """Return where `revokedCertificates` begins, where its content begins, and where it ends.
-
-    The three are equal where the list has none. Spec: RFC 5280 §5.1.2
-    """
+    """Return begin, content and end of `revokedCertificates`. Spec: RFC 5280 §5.1.2."""
     at = begin
     tag, _, after = _element(der, at, end)
     if tag == INTEGER:

@@ -34,10 +34,7 @@ from gateway.domain.realm import Realm
 
 @dataclass(frozen=True, slots=True)
 class RevocationStatus:
-    """What health reports: the age of the oldest list, and when the first one expires.
-
-    `problem` is the reason why the present file cannot be used.
-    """
+    """Age of the oldest list, first end, and why the present file cannot be used."""
 
     age: timedelta | None
     next_update: datetime | None
@@ -50,10 +47,7 @@ class RevocationLists:
     def __init__(
         self, file: Path | None, bundle: AuthorityBundle, downloads: DownloadedLists | None = None
     ) -> None:
-        """Read the file; raises OSError or ValueError when it cannot be used at the start.
-
-        Every authority of `bundle` needs a list.
-        """
+        """Read the file; raises OSError or ValueError. Each authority of `bundle` needs a list."""
         self._file = None if file is None else WatchedFile(file)
         self._downloads = downloads
         self._bundle = bundle

@@ -261,10 +261,7 @@ def create_pki(
     algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA,
     force: bool = False,
 ) -> tuple[str, ...]:
-    """Make a whole PKI in `directory` and return the names of its files.
-
-    Raises PkiRefused, changing nothing, when there is one already and `force` is not given.
-    """
+    """Make a whole PKI and return its file names; raises PkiRefused before it replaces one."""
     server_names = tuple(map(host_name, dict.fromkeys((*ALWAYS_NAMED, *names))))
     if not force:
         _refuse_overwriting(directory, _all_files())
@@ -307,10 +304,10 @@ def renew_server(
     names: Sequence[str] = (),
     if_expiring_within: timedelta | None = None,
 ) -> datetime | None:
-    """Issue the server certificate again with a new key, `names` and the names that it has.
+    """Issue the server certificate again with a new key, `names` and its present names.
 
-    With `if_expiring_within`, one that has all `names` and lasts longer than that is left alone.
-    Return when the new certificate expires, None where nothing was done.
+    `if_expiring_within` keeps one that has all names and lasts longer. Returns the new end, or
+    None.
     """
     added = tuple(map(host_name, names))
     with locked(directory):

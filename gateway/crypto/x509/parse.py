@@ -74,10 +74,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class ParsedCertificate(CertificateFacts):
-    """A certificate with values that the checks need, computed once.
-
-    `key_digest` is the SHA-256 of its encoded SubjectPublicKeyInfo.
-    """
+    """A certificate with values computed once; `key_digest` is SHA-256 of its encoded key."""
 
     certificate: x509.Certificate
     extensions: x509.Extensions
@@ -153,11 +150,10 @@ def _parse(der: bytes) -> ParsedCertificate:
 
 
 def twin_digest(certificate: x509.Certificate, der: bytes) -> bytes:
-    """Return the SHA-256 of the encoding with the other signature; empty where there is none.
+    """Return the SHA-256 of the encoding with the other ECDSA signature; empty for other kinds.
 
-    With an ECDSA signature (r, s) also (r, n - s) verifies, where n is the order of the curve. The
-    curve is the smallest one that has both numbers: the issuer's key is not known here.
-    Spec: SEC 1 §4.1.4
+    With (r, s) also (r, n - s) verifies; n is the order of the smallest curve that fits. Spec: SEC
+    1 §4.1.4
     """
     if not certificate.signature_algorithm_oid.dotted_string.startswith(_ECDSA_WITH_SHA2):
         return b""

@@ -211,10 +211,7 @@ _ANY: Final = "2.5.29.32.0"
 
 
 def require_policies(path: Sequence[ParsedCertificate], required: frozenset[str]) -> None:
-    """Raise CertificateRefused unless the path is valid for one of `required`, if any are.
-
-    `path` begins with the leaf and ends with the anchor.
-    """
+    """Raise CertificateRefused unless `path`, leaf to anchor, is valid for a required policy."""
     *below, anchor = path
     state = _PolicyState(required, len(below))
     state.constrain(anchor)

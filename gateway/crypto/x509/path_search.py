@@ -66,10 +66,7 @@ def require_client(parsed: ParsedCertificate) -> None:
 
 
 def require_authority(parsed: ParsedCertificate, authorities_below: int) -> None:
-    """Raise CertificateRefused unless it may issue with that number of authorities below it.
-
-    Self-issued ones do not count. Spec: RFC 5280 §4.2.1.9
-    """
+    """Raise CertificateRefused unless it may have so many authorities below. RFC 5280 §4.2.1.9."""
     who = f"the authority {parsed.subject}"
     constraints = parsed.extension(x509.BasicConstraints)
     if constraints is None or not constraints.ca:
@@ -220,10 +217,10 @@ class PathSearch:
         )
 
     def _ambiguous_names(self, chain: _Chain, origin: AnchorOrigin) -> frozenset[DistinguishedName]:
-        """Return the names of authorities that another authority has, or may have.
+        """Return names of authorities that another authority may have.
 
-        Another anchor can issue certificates of any name, so among several anchors the name of an
-        authority that only the client sent tells nothing. The anchors of a client are all its own.
+        Another anchor can issue any name, so the name of a sent authority proves nothing, except
+        for anchors of a client.
         """
         if origin is AnchorOrigin.CLIENT:
             return frozenset()
@@ -314,10 +311,7 @@ def _is_reissued(chain: _Chain) -> bool:
 
 
 def _repeats(issuer: ParsedCertificate, chain: _Chain, issuers: Issuers) -> bool:
-    """Tell whether the path has an authority of that name and key already. Spec: RFC 4158 §2.4.1.
-
-    An anchor that has issued itself a new certificate may follow that one.
-    """
+    """Return whether the path has that name and key, but for a new own one. RFC 4158 §2.4.1."""
     same = [
         item
         for item in chain

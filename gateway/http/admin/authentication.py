@@ -18,10 +18,7 @@ from gateway.http.realm_endpoint import LONGEST_REALM_NAME, RealmContext
 from gateway.protocol.claims.protocol_claims import revocable_ids
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import Parameters, ProtocolRequest
-from gateway.protocol.sender_constraint import (
-    SenderConstraint,
-    token_credential,
-)
+from gateway.protocol.sender_constraint import SenderConstraint, token_credential
 from gateway.protocol.tokens import AccessTokens, ActiveToken, administering_caller
 
 

@@ -163,8 +163,8 @@ _NOTE: Final = "oidc-usersessionmodel-note-mapper"
 def check_mapper(mapper: ProtocolMapper) -> None:
     """Raise NotFound for an unknown type, InvalidInput for an unusable configuration.
 
-    Refused is what Keycloak would accept and then fail with at every token, or would let overwrite
-    a claim that the protocol needs. Keycloak: validation of mappers
+    Unlike in Keycloak, mappers that would fail or overwrite a protocol claim are refused. Keycloak:
+    validation of mappers
     """
     kind = CLAIM_MAPPERS.get(mapper.mapper_type)
     if kind is None and mapper.mapper_type not in STORED_ONLY:

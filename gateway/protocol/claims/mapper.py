@@ -27,11 +27,9 @@ _NO_MEANS: Final[tuple[str, ...]] = ()
 
 
 class MappedClaims:
-    """Collects what mappers add, and which decided claims the document includes.
+    """Collects free claims by path, and protocol claims by type.
 
-    A mapper adds free claims by path, and protocol claims by type: an audience, a role, or that the
-    subject is included. Free claims leave this object only through `document`, where no protocol
-    claim is taken from them.
+    Free claims leave this object only through `document`, which takes no protocol claim from them.
     """
 
     audiences: tuple[str, ...] = ()
@@ -47,10 +45,7 @@ class MappedClaims:
         self._free: dict[str, Any] = {}
 
     def put(self, path: tuple[str, ...], value: object) -> None:
-        """Write a free claim.
-
-        Nothing is written under a protocol claim, nor below a claim that is no object.
-        """
+        """Write a free claim, never under a protocol claim nor below a claim that is no object."""
         if len(path) == 1:
             if path[0] not in RESERVED_CLAIMS:
                 self._free[path[0]] = value
@@ -104,10 +99,7 @@ class MappedClaims:
         reserved: Collection[str] = RESERVED_IN_TOKENS,
         last: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Return decided `members` with the free claims, `last` ones at the end.
-
-        A free claim under a reserved name is dropped, even if the protocol claim is absent.
-        """
+        """Return `members` with the free claims that are not `reserved`, and the `last` ones."""
         for name, value in self._free.items():
             if name not in reserved:
                 members.setdefault(name, value)
@@ -116,10 +108,7 @@ class MappedClaims:
         return members
 
     def _parent(self, path: tuple[str, ...]) -> dict[str, Any] | None:
-        """Return the object to write the last member of the path into, made where missing.
-
-        The path is complete here: nothing is substituted after this check.
-        """
+        """Return the object for the last member of the complete path, made where missing."""
         if path[0] in RESERVED_CLAIMS:
             return None
         parent: Any = self._free
@@ -174,11 +163,8 @@ RESPONSE_TOO: Final = EVERYWHERE | {ClaimsFor.TOKEN_RESPONSE}
 class ClaimMapper:
     """A type of mapper that adds claims; `prepare` returns None where nothing can be added.
 
-    `late` comes after the others, and so after all that add audiences of their own.
-
-    A mapper is prepared once, when its scope or client is first used: its configuration is
-    interpreted then, and a token costs only what differs from token to token. Keycloak: protocol
-    mappers, their options and priorities
+    It is prepared once for each scope or client; `late` ones run after all others. Keycloak:
+    protocol mappers, their options and priorities
     """
 
     mapper_type: str
@@ -214,10 +200,7 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def reader_of(config: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the conversion of texts; an unknown type leaves them unchanged.
-
-    A text that is not of the type adds no claim. Keycloak: claim JSON type
-    """
+    """Return the conversion of texts to the JSON type, or str. Keycloak: claim JSON type."""
     return _READERS.get(config.get(JSON_TYPE, ""), str)
 
 
@@ -271,11 +254,9 @@ WriteAt = Callable[[tuple[str, ...], MappedClaims, Sequence[str]], None]
 
 
 def claim_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the path of `claim.name`; None where there is none, or it is a protocol claim's.
+    """Return the path of `claim.name`; None if missing or of a protocol claim.
 
-    A dot goes one level deeper, a backslash escapes the character after it. A mapper whose path
-    begins with a protocol claim is refused when it is written and does nothing where it is stored;
-    `MappedClaims` ensures that no document is forged. Keycloak: token claim name.
+    Dots go one level deeper, a backslash escapes. Keycloak: token claim name.
     """
     path = split_claim_path(config.get(CLAIM_NAME, ""))
     reserved = bool(path) and path[0] in RESERVED_CLAIMS

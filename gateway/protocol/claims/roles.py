@@ -160,15 +160,11 @@ def _client_roles(mapper: ProtocolMapper) -> AddClaims | None:
 
 
 def _role_writer(config: Mapping[str, str], path: tuple[str, ...]) -> WriteAt:
-    """Return what writes roles at `path`, the path of `claim.name` before any substitution.
+    """Return the writer of roles at `path`, before `${client_id}` is substituted.
 
-    Only a path that names a list of roles itself leads there. Those lists hold names; elsewhere
-    `config` says of which type roles are, and whether one or all of them are written.
-
-    Below `realm_access` and `resource_access` only these mappers write, and only to the places of
-    Keycloak's role lists. `${client_id}` in the claim's name and in the prefix stands for the
-    client whose roles follow. Keycloak: 2.2 (roles), user realm role mapper, user client role
-    mapper
+    Only these mappers write below `realm_access` and `resource_access`, and only role lists.
+    Elsewhere `config` gives type and number. Keycloak: 2.2 (roles), user realm role mapper, user
+    client role mapper
     """
     if path[0] == _OF_REALM[0]:
         return _write_realm_roles

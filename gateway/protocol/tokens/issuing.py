@@ -126,10 +126,9 @@ _MOST_NAMED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """The session that tokens belong to, and the asking client's part in it.
+    """The session of tokens, and the client's part in it.
 
-    `family` is the family of refresh tokens, None where they do not rotate; `refresh_id` is the
-    jti that the next refresh token gets.
+    `family` is that of refresh tokens, None without rotation; `refresh_id` the next jti.
     """
 
     session: UserSession
@@ -228,11 +227,7 @@ class TokenResponse:
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
-    """Sign the tokens of one answer.
-
-    Raises OAuthError when the client wants a bound token and proves nothing to bind it to, or an
-    algorithm for which the realm or the client has no key.
-    """
+    """Sign the tokens of one answer; raises OAuthError without a required proof or key."""
     subject, withheld = issue.context.subject, issue.context.withheld
     client = subject.client
     if withheld:
@@ -271,10 +266,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
 def access_token_lifespan(
     realm: Realm, tokens: ClientTokens, given: timedelta | None = None
 ) -> timedelta:
-    """Return the one given, the client's own or else the realm's, within the session's maximum.
-
-    -1 asks for the session's maximum itself.
-    """
+    """Return the given, client's or realm's lifespan within the session's; -1 is that itself."""
     own = tokens.access_token_lifespan if given is None else given
     lifespan = realm.token_lifespans.access_token if own is None else own
     longest = longest_client_session(realm.session_limits)
@@ -390,10 +382,7 @@ def _refresh_token(
 def sign_id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str | None
 ) -> str:
-    """Return the ID token, with `at_hash` where an access token comes with it.
-
-    It is encrypted for a client that asks for it.
-    """
+    """Return the ID token, with `at_hash` of the access token, encrypted where asked for."""
     client = issue.context.subject.client
     found = None if access_token is None else token_hash(request, client, access_token)
     claims = id_claims(request, issue, access, found)
@@ -436,14 +425,12 @@ def id_claims(
 
 @dataclass(frozen=True, slots=True)
 class BrowserTokens:
-    """What the client asked for of the two; `expires_in` is in seconds.
+    """The requested tokens of an authorization response; `expires_in` is in seconds.
 
-    There is no refresh token among them. In the implicit flow, which has no code, tokens have
-    another lifespan. An ID token that is a detached signature goes through the browser without
-    claims of the user. No access token is given to a client whose tokens are bound to a certificate
-    or to a DPoP key: the browser has neither. Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5,
-    §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash); Keycloak: 2.3 lifetimes,
-    OIDCLoginProtocol
+    Tokens of the implicit flow have their own lifespan; an ID token as detached signature has no
+    claims of the user; clients with bound tokens get no access token. Spec: RFC 6749 §4.2.2, OpenID
+    Connect Core §3.2.2.5, §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash);
+    Keycloak: 2.3 lifetimes, OIDCLoginProtocol
     """
 
     token_id: str

@@ -512,7 +512,7 @@ def test_one_block_of_a_long_pbkdf2_hash_is_computed(
 def test_a_scheme_with_another_digest_needs_no_second_entry() -> None:
     scheme = HashScheme("pbkdf2-sha384", 48, 1000, 1000, digest="sha384")
     algorithm = password_schemes.Pbkdf2(scheme)
-    made = algorithm.make("pässword", 1000)
+    made = algorithm.hash_password("pässword", 1000)
     assert made.value == hashlib.pbkdf2_hmac("sha384", "pässword".encode(), made.salt, 1000)
     assert algorithm.matches("pässword", made)
     assert not algorithm.matches("password", made)
@@ -527,7 +527,7 @@ together, made = threading.Barrier(8), []
 
 def hash_one():
     together.wait()
-    made.append(ALGORITHMS["argon2"].make("password", 1))
+    made.append(ALGORITHMS["argon2"].hash_password("password", 1))
 
 threads = [threading.Thread(target=hash_one) for _ in range(8)]
 for thread in threads: thread.start()
