@@ -107,7 +107,7 @@ class AccountAccess:
         if credential is None:
             raise NotAuthenticated("no bearer token")
         try:
-            active = await self._access_tokens.active(request, credential.token)
+            active = await self._access_tokens.find_active(request, credential.token)
             await self._constraint.require(request, active.client.client, active.claims, credential)
         except ProofRefused:
             raise

@@ -66,7 +66,7 @@ class AccountSessions:
         self._online = online
         self._sessions = sessions
 
-    async def list(self, caller: AccountCaller) -> tuple[OwnSession, ...]:
+    async def list_sessions(self, caller: AccountCaller) -> tuple[OwnSession, ...]:
         """Return the live sessions, oldest first."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         found = await self.live(caller)
@@ -76,7 +76,7 @@ class AccountSessions:
     async def devices(self, caller: AccountCaller) -> tuple[OwnDevice, ...]:
         """Return the live sessions by system, the one used last first."""
         by_system: dict[tuple[str, str], list[OwnSession]] = {}
-        for one in await self.list(caller):
+        for one in await self.list_sessions(caller):
             by_system.setdefault((one.device.system, one.device.system_version), []).append(one)
         devices = (_own_device(sessions) for sessions in by_system.values())
         return tuple(sorted(devices, key=lambda device: device.used_at, reverse=True))
@@ -190,7 +190,7 @@ class AccountCertificates:
         steps = caller.entry.sign_in.every_step()
         return any(step.authenticator in _CERTIFICATE_DETAILS for step in steps)
 
-    async def list(self, caller: AccountCaller) -> tuple[SignInCertificate, ...]:
+    async def list_certificates(self, caller: AccountCaller) -> tuple[SignInCertificate, ...]:
         """Return the certificates of the latest sign-ins, the one used last first."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         await self._log.settle()

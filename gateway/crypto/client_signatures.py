@@ -54,7 +54,7 @@ class RegisteredClientSignatures:
         self._key_sets = ClientKeySets(documents)
 
     def read_claims(self, token: str) -> UnverifiedClaims:
-        jws = jose.parse(token)
+        jws = jose.parse_jws(token)
         return UnverifiedClaims(
             str(jws.header.get("alg")),
             jose.parse_claims(decoded(jws.payload, "payload")),
@@ -62,7 +62,7 @@ class RegisteredClientSignatures:
         )
 
     def read_unsigned(self, token: str) -> UnverifiedClaims:
-        jws = jose.parse(token)
+        jws = jose.parse_jws(token)
         _require_no_critical_header(jws)
         if jws.header.get("alg") != UNSIGNED or jws.signature:
             raise InvalidToken("it is signed")
@@ -71,7 +71,7 @@ class RegisteredClientSignatures:
         )
 
     async def verify(self, client: Client, token: str) -> VerifiedClaims:
-        jws = jose.parse(token)
+        jws = jose.parse_jws(token)
         algorithm = jws.header.get("alg")
         _require_no_critical_header(jws)
         if not isinstance(algorithm, str) or not await self._holds(client, jws, algorithm):
@@ -204,7 +204,7 @@ class ProofSignatureVerifier:
         header = proof.partition(".")[0]
         known = self._keys.get(header)
         try:
-            jws = jose.parse(proof, read=known is None)
+            jws = jose.parse_jws(proof, read=known is None)
         except InvalidToken as error:
             raise InvalidProof(_MALFORMED) from error
         key = known or _proof_key(jws.header)

@@ -64,7 +64,7 @@ class CompactJws:
     signature: bytes
 
 
-def parse(token: str, *, read: bool = True) -> CompactJws:
+def parse_jws(token: str, *, read: bool = True) -> CompactJws:
     """Split a token; raises InvalidToken. Without `read` the header stays unparsed and empty."""
     if len(token) > MAX_TOKEN_LENGTH:
         raise InvalidToken(f"longer than {MAX_TOKEN_LENGTH} characters")

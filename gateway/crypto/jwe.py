@@ -45,7 +45,7 @@ class CompactJwe:
     tag: bytes
 
 
-def parse(token: str) -> CompactJwe:
+def parse_jwe(token: str) -> CompactJwe:
     """Parse a compact JWE; raises InvalidToken, whose reason does not depend on any key."""
     if len(token) > MAX_JWE_LENGTH:
         raise InvalidToken(f"longer than {MAX_JWE_LENGTH} characters")

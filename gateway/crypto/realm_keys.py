@@ -132,7 +132,7 @@ class RealmDecryption:
 
     def open(self, token: str, now: datetime) -> tuple[bytes, TokenEncryption]:
         """Return the content and the algorithms; raises InvalidToken."""
-        parts = jwe.parse(token)
+        parts = jwe.parse_jwe(token)
         return self._key_of(parts, now).decrypt(parts), parts.encryption
 
     def _key_of(self, parts: jwe.CompactJwe, now: datetime) -> EncryptionKeyPair:
@@ -330,7 +330,7 @@ def _verified(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
 
 
 def _proven(token: str, keys: Keys, now: datetime) -> _Proven:
-    parts = jose.parse(token)
+    parts = jose.parse_jws(token)
     key = _key_of(parts.header, keys, now)
     if not key.verifies(parts):
         raise InvalidToken("the signature is wrong")

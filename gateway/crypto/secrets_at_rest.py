@@ -101,7 +101,7 @@ def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
     Raises InvalidInput where others may read it or no key is usable, and OSError.
     """
     if not path.exists():
-        _create(path)
+        _create_key_file(path)
     with path.open(encoding="utf-8", errors="replace") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if mode & _SHARED:
@@ -109,7 +109,7 @@ def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
         return parse_keys(file.read(), str(path))
 
 
-def _create(path: Path) -> None:
+def _create_key_file(path: Path) -> None:
     """Make the file whole or not at all: of two gateways that start at once, one key wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")

@@ -110,14 +110,14 @@ class BearerTokens:
     ) -> tuple[ProtocolRequest, ActiveToken]:
         """Return the token of the realm; its revocation brings the changes of other gateways."""
         entry = await self._realm(name)
-        claims = self._tokens.verify(await self._request(entry, evidence), token)
+        claims = self._tokens.verify_token(await self._request(entry, evidence), token)
         if await self._accounts.revocations.is_revoked(entry.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         current = await self._realm(name)
         self._accounts.require_open(current.realm, evidence)
         request = await self._request(current, evidence)
         if current is not entry:  # by a change that came with the answer
-            claims = self._tokens.verify(request, token)
+            claims = self._tokens.verify_token(request, token)
         return request, await self._tokens.resolve(request, claims)
 
     async def _realm(self, name: str) -> RealmEntry:

@@ -276,7 +276,7 @@ class SiteSignIn:
         if not hmac.compare_digest((redeemed.code.nonce or "").encode(), pending.nonce.encode()):
             visit.request.event.fail(EventError.INVALID_CODE)
             raise SignInFailed("the code was issued with another nonce", pending.return_url)
-        return await self._store(visit, client.client, redeemed, pending)
+        return await self._store_session(visit, client.client, redeemed, pending)
 
     async def _client(self, visit: SiteVisit) -> ClientEntry:
         realm, client_id = visit.request.realm.realm, visit.site.client
@@ -312,7 +312,7 @@ class SiteSignIn:
         request = replace(visit.request, parameters=Parameters(form))
         return await redeem_code(self._protocol, request, client, only_online=True)
 
-    async def _store(
+    async def _store_session(
         self, visit: SiteVisit, client: Client, redeemed: RedeemedSignIn, pending: PendingSignIn
     ) -> SiteSignedIn:
         realm, now = visit.request.realm.realm, visit.request.now
@@ -374,7 +374,7 @@ class SignOutCodes:
     def __init__(self, secrets: SecretsAtRest) -> None:
         self._secrets = secrets
 
-    def issue(self, values: Sequence[str], now: datetime) -> str:
+    def issue_code(self, values: Sequence[str], now: datetime) -> str:
         """Return a code that holds for half an hour."""
         until = int((now + _TIME_TO_ANSWER).timestamp())
         return self._secrets.seal(json.dumps(until), _context_of_code(values))

@@ -44,7 +44,7 @@ _HAS_NAME: Final[SizedCache[tuple[str, bytes], tuple[bool]]] = SizedCache(512 * 
 """Whether a certificate has a name, by the name and the certificate's digest."""
 
 
-def judge(site: Site, rule: Rule, identity: AssertedIdentity) -> Decision:
+def decide_for_caller(site: Site, rule: Rule, identity: AssertedIdentity) -> Decision:
     """Return the decision about a known caller; the rule is not anonymous."""
     if identity.kind not in rule.accepts:
         return Unauthenticated(
@@ -235,7 +235,7 @@ class Decisions:
                 error=INVALID_TOKEN if credential is AcceptedCredential.BEARER else None,
                 proof=refusal.proof,
             )
-        return judge(site, rule, identity)
+        return decide_for_caller(site, rule, identity)
 
     async def _identity(
         self, credential: AcceptedCredential, site: Site, rule: Rule, evidence: Evidence
@@ -279,7 +279,7 @@ def find_rule(
     except AmbiguousTarget as refusal:
         return ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
     try:
-        found = table.find(target.host, server, target.scheme)
+        found = table.find_site(target.host, server, target.scheme)
     except UnknownServer as refusal:
         return ForbiddenRequest(Reason.UNKNOWN_HOST, str(refusal))
     site, rule = found.site, found.find_rule(target)

@@ -63,8 +63,8 @@ def identity_headers(identity: AssertedIdentity) -> tuple[tuple[str, str], ...]:
     values = (
         (REMOTE_USER, _text(identity.username)),
         (REMOTE_EMAIL, _text(email)),
-        (REMOTE_GROUPS, _list(identity.groups)),
-        (REMOTE_ROLES, _list((*realm_roles, *sorted(identity.client_roles)))),
+        (REMOTE_GROUPS, _join_members(identity.groups)),
+        (REMOTE_ROLES, _join_members((*realm_roles, *sorted(identity.client_roles)))),
         (REALM, _text(identity.realm)),
         (SUBJECT, _text(identity.subject)),
         (CLIENT, _text(identity.client_id)),
@@ -79,7 +79,7 @@ def _text(value: str | None) -> str:
     return encoded if len(encoded) <= LONGEST_VALUE else ""
 
 
-def _list(members: Iterable[str]) -> str:
+def _join_members(members: Iterable[str]) -> str:
     listed, length = [], 0
     for member in members:
         encoded = _encoded(member, _SAFE_IN_LIST)

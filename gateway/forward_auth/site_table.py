@@ -70,7 +70,7 @@ class _RuleTrie:
                 for method in (None,) if methods is None else methods:
                     places.setdefault(method, place)
 
-    def find(self, path: str, method: str) -> Rule | None:
+    def find_rule(self, path: str, method: str) -> Rule | None:
         """Return the first rule that matches."""
         after = first = len(self._rules)
         for places in self._matching(path):
@@ -105,7 +105,7 @@ class ProtectedSite:
 
     def find_rule(self, target: Target) -> Rule | None:
         """Return the rule that decides about the target; None where no rule matches."""
-        return self._rules.find(target.path, target.method)
+        return self._rules.find_rule(target.path, target.method)
 
 
 class SiteTable:
@@ -137,7 +137,9 @@ class SiteTable:
         """Return the sites that the proxy's server may protect: several where ports differ."""
         return tuple(each.site for each in self._named(server.name))
 
-    def find(self, host: str, server: ProxyServer | None, scheme: str = "https") -> ProtectedSite:
+    def find_site(
+        self, host: str, server: ProxyServer | None, scheme: str = "https"
+    ) -> ProtectedSite:
         """Return the site of the proxy's server; raises UnknownServer for another host.
 
         Without a server the host alone chooses. Both are in the normal form of the scheme. attacks:

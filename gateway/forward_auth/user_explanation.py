@@ -24,7 +24,7 @@ from gateway.domain.ports.lookups import RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.roles import render_client_role
 from gateway.forward_auth.callers import CallerRights, LiveAccounts, current_rights
-from gateway.forward_auth.decisions import find_rule, judge
+from gateway.forward_auth.decisions import decide_for_caller, find_rule
 from gateway.forward_auth.site_table import Sites
 
 
@@ -52,7 +52,7 @@ class UserExplanations:
             return Unauthenticated(
                 Reason.INVALID_SESSION, refusal, site, rule, may_sign_in=may_sign_in
             )
-        return judge(site, rule, await self._identity(site, rule, realm, user))
+        return decide_for_caller(site, rule, await self._identity(site, rule, realm, user))
 
     async def _realm(self, site: Site, name: str) -> RealmEntry:
         realm = await self._accounts.realm(name)

@@ -109,14 +109,14 @@ class _Profile:
 
     async def read(self, request: AccountRequest) -> Reply:
         wanted = request.flag("userProfileMetadata", default=True)
-        found = await self._profile.read(request.caller, with_metadata=wanted)
+        found = await self._profile.read_profile(request.caller, with_metadata=wanted)
         document = render_own_profile(found.user, found.values, found.metadata)
         return json_reply(document, content_type=JSON_UTF8)
 
     async def replace(self, request: AccountRequest) -> Reply:
         sent = parse_own_profile(request.body)
         try:
-            await self._profile.replace(request.caller, sent)
+            await self._profile.replace_profile(request.caller, sent)
         except ProfileRejected as rejected:
             taken = is_conflict(rejected.violations)
             document = render_violations(rejected.violations, rules_for(request.caller))
@@ -156,7 +156,7 @@ class _Credentials:
         self._credentials = credentials
 
     async def list(self, request: AccountRequest) -> Reply:
-        found = await self._credentials.list(request.caller)
+        found = await self._credentials.list_credentials(request.caller)
         wanted, listed = request.query.get("type"), request.flag("user-credentials", default=True)
         document = [_type(one, listed=listed) for one in found if wanted in {None, one.kind.type}]
         return json_reply(document, content_type=JSON_UTF8)
@@ -165,11 +165,11 @@ class _Credentials:
         if request.body is not None and not isinstance(request.body, str):
             raise InvalidRequest(_INVALID)
         label = parse_own_label(request.body)
-        await self._credentials.label(request.caller, request.path["id"], label)
+        await self._credentials.label_credential(request.caller, request.path["id"], label)
         return Reply(HTTPStatus.NO_CONTENT)
 
     async def remove(self, request: AccountRequest) -> Reply:
-        await self._credentials.remove(request.caller, request.path["id"])
+        await self._credentials.remove_credential(request.caller, request.path["id"])
         return Reply(HTTPStatus.NO_CONTENT)
 
 
@@ -221,7 +221,7 @@ class _Sessions:
         self._sessions = sessions
 
     async def list(self, request: AccountRequest) -> Reply:
-        found = await self._sessions.list(request.caller)
+        found = await self._sessions.list_sessions(request.caller)
         return json_reply([_session(one) for one in found], content_type=JSON_UTF8)
 
     async def devices(self, request: AccountRequest) -> Reply:
@@ -293,24 +293,26 @@ class _Applications:
 
     async def list(self, request: AccountRequest) -> Reply:
         name = request.query.get("name") or ""
-        found = await self._applications.list(request.caller, name)
+        found = await self._applications.list_applications(request.caller, name)
         texts = await request.texts()
         document = [_application(request, one, texts) for one in found]
         return json_reply(document, content_type=JSON_UTF8)
 
     async def consent(self, request: AccountRequest) -> Reply:
-        found = await self._consents.find(request.caller, request.path["clientId"])
+        found = await self._consents.find_consent(request.caller, request.path["clientId"])
         if found is None:
             return Reply(HTTPStatus.NO_CONTENT)
         return await _consent(request, found)
 
     async def store(self, request: AccountRequest) -> Reply:
         scopes = parse_consent(request.body)
-        stored = await self._consents.store(request.caller, request.path["clientId"], scopes)
+        stored = await self._consents.store_consent(
+            request.caller, request.path["clientId"], scopes
+        )
         return await _consent(request, stored)
 
     async def revoke(self, request: AccountRequest) -> Reply:
-        await self._consents.revoke(request.caller, request.path["clientId"])
+        await self._consents.revoke_consent(request.caller, request.path["clientId"])
         return Reply(HTTPStatus.NO_CONTENT)
 
 
@@ -357,7 +359,7 @@ class _Groups:
 
     async def list(self, request: AccountRequest) -> Reply:
         brief = request.flag("briefRepresentation", default=True)
-        found = await self._groups.list(request.caller)
+        found = await self._groups.list_groups(request.caller)
         roles = {} if brief else await self._groups.roles(request.caller)
         document = [group_answer(one, _group_details(roles, one.id, brief=brief)) for one in found]
         return json_reply(document, content_type=JSON_UTF8)
@@ -372,7 +374,7 @@ class _Certificates:
         self._certificates = certificates
 
     async def list(self, request: AccountRequest) -> Reply:
-        found = await self._certificates.list(request.caller)
+        found = await self._certificates.list_certificates(request.caller)
         return json_reply([_certificate(one) for one in found], content_type=JSON_UTF8)
 
 
@@ -471,7 +473,7 @@ class AccountEndpoint(RealmEndpoint):
         receive: Receive,  # noqa: ARG002 - the body is JSON
         exchange: Exchange,  # noqa: ARG002
     ) -> Parameters:
-        return Parameters.of(parse_form(scope["query_string"]))
+        return Parameters.from_pairs(parse_form(scope["query_string"]))
 
     async def _reply(
         self, request: ProtocolRequest, exchange: Exchange, scope: Scope, receive: Receive

@@ -253,7 +253,7 @@ class LogoutRoute(RealmEndpoint):
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
         if scope["method"] == "POST":
             return await super()._parameters(scope, receive, exchange)
-        sent = Parameters.of(parse_form(scope["query_string"]))
+        sent = Parameters.from_pairs(parse_form(scope["query_string"]))
         # A refresh token in a URL is never used.
         kept = {name: text for name, text in sent.values.items() if name != _TOKEN}
         return Parameters(kept, sent.repeated_names)
@@ -358,7 +358,7 @@ class _StatusEndpoint(GuardedEndpoint):
         _require_method(scope)
         if entry is None:
             raise RealmNotFound("the path names no realm")
-        parameters = Parameters.of(parse_form(scope["query_string"]))
+        parameters = Parameters.from_pairs(parse_form(scope["query_string"]))
         request = await self._context.request(entry, exchange.facts, parameters)
         cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
         found = await login_status(

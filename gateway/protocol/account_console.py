@@ -117,7 +117,7 @@ class ConsoleClients:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def find(self, request: ProtocolRequest) -> ClientEntry:
+    async def find_console(self, request: ProtocolRequest) -> ClientEntry:
         """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
         realm_id = request.realm.realm.id
         account = await self._directory.client(realm_id, _ACCOUNT)
@@ -130,7 +130,7 @@ class ConsoleClients:
 
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> AccountVisit:
         """Return the visit that a sign-in has stored; raises PageError and StoreUnavailable."""
-        client = await self.find(request)
+        client = await self.find_console(request)
         try:
             return restored_visit(stored, request.realm, client)
         except StoredRequestUnusable as error:

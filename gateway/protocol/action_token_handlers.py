@@ -108,7 +108,7 @@ class ExecuteActionsLink:
         self._updates = updates
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _ADDRESS_CHANGED)
         await self._marks(visit)
         _require_offered(visit, visit.token.actions)
@@ -165,7 +165,7 @@ class ResetCredentialsLink:
         self._updates = updates
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _RESET_NOT_VALID)
         if FlowUse.RESET_CREDENTIALS not in offered_flows(visit.request.realm):
             message, error = PageMessage.resetCredentialNotAllowedMessage, EventError.NOT_ALLOWED
@@ -210,7 +210,7 @@ class UpdateEmailLink:
         self._sessions = sessions
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         token, user = visit.token, visit.user
         if not visit.request.realm.sign_in.offers(UPDATE_EMAIL):
             raise _update_cancelled(visit)
@@ -282,7 +282,7 @@ class VerifyEmailLink:
         self._sign_in = sign_in
         self._updates = updates
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _STALE_LINK)
         _require_offered(visit, (VERIFY_EMAIL,))
 

@@ -71,7 +71,7 @@ class ActionTokenHandler(Protocol):
     event: ClassVar[EventType]
     """What is recorded where the link holds."""
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         """Raise PageError where the link has lost its effect; called for the page and the act."""
         ...
 
@@ -167,7 +167,7 @@ class ActionTokenEndpoint:
         if await self._marks.remaining(request.realm.realm.id, _mark_of_use(token)) > _NOT_USED:
             raise _used_link(visit)
         redirect_target(visit)
-        await handler.check(visit)
+        await handler.check_visit(visit)
         return visit, handler
 
     async def _current(

@@ -128,7 +128,7 @@ class UserCodes:
         self._devices = devices
         self._services = services
 
-    async def find(self, request: ProtocolRequest, typed: str) -> DeviceConnection:
+    async def find_device(self, request: ProtocolRequest, typed: str) -> DeviceConnection:
         """Return the device of a code; raises UserCodeRefused, PageError, StoreUnavailable."""
         request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
         # A text that cannot be a code counts as a guess too.
@@ -144,7 +144,9 @@ class UserCodes:
         scopes = still_granted(request.realm, draft.client.client, asked.scope.split(" "))
         return DeviceConnection(client=draft.client, scopes=scopes, user_code=asked.user_code)
 
-    async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> DeviceConnection:
+    async def resume_device(
+        self, request: ProtocolRequest, stored: Mapping[str, str]
+    ) -> DeviceConnection:
         """Return the device of a sign-in; raises PageError, StoredRequestUnusable."""
         draft = await self._client(request, stored)
         return restore_connection(stored, request.realm, draft.client)

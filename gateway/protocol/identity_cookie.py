@@ -93,7 +93,7 @@ class IdentityVerification:
     def __init__(self, validity: Validity) -> None:
         self._validity = validity
 
-    async def find(self, request: ProtocolRequest, cookie: str) -> BrowserIdentity | None:
+    async def find_identity(self, request: ProtocolRequest, cookie: str) -> BrowserIdentity | None:
         """Return the identity of a live session and usable user; raises StoreUnavailable."""
         if len(cookie) > _LONGEST_COOKIE:
             return None

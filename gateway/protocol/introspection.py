@@ -80,12 +80,12 @@ async def _describe(
 ) -> dict[str, Any]:
     caller_id = caller.entry.client.client_id
     try:
-        genuine = services.access_tokens.verify(request, token, or_id_token=True)
+        genuine = services.access_tokens.verify_token(request, token, or_id_token=True)
     except InvalidToken as refusal:
         return _inactive(request, refusal.event_error, _NOT_GENUINE)
     _note(request, genuine)
     try:
-        active = await services.access_tokens.check(request, genuine)
+        active = await services.access_tokens.find_unrevoked(request, genuine)
     except InvalidToken as refusal:
         return _inactive(request, refusal.event_error, f"{_FOR} {caller_id} client: {refusal}")
     names = str(active.claims.get("scope", "")).split()

@@ -61,7 +61,7 @@ def check_caller(
     """
     if not realm_policies(request.realm):
         return caller.entry
-    return _check(
+    return _apply_policies(
         request,
         caller.entry,
         ClientRequest(
@@ -96,7 +96,7 @@ def check_client(
         authenticates=False,
         redirect_uri=redirect_uri,
     )
-    return _check(request, entry, judged)
+    return _apply_policies(request, entry, judged)
 
 
 def client_of_claims(
@@ -113,7 +113,9 @@ def client_of_claims(
     return _with_client(entry, client_for_tokens(policies, read))
 
 
-def _check(request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest) -> ClientEntry:
+def _apply_policies(
+    request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest
+) -> ClientEntry:
     realm = request.realm.realm
     judged = replace(
         judged,

@@ -36,7 +36,9 @@ class Parameters:
         return bool(self.repeated_names)
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[str, str]], also_sent: Iterable[str] = ()) -> "Parameters":
+    def from_pairs(
+        cls, pairs: Iterable[tuple[str, str]], also_sent: Iterable[str] = ()
+    ) -> "Parameters":
         """Collect decoded pairs; `also_sent` are names seen elsewhere, such as in the query."""
         values: dict[str, str] = {}
         further: dict[str, tuple[str, ...]] = {}

@@ -51,7 +51,7 @@ async def _revoke_any_token(
 ) -> None:
     """Find out what kind of token it is: the caller's hint need not be right."""
     try:
-        claims = services.access_tokens.verify(request, token)
+        claims = services.access_tokens.verify_token(request, token)
     except OtherKindOfToken as error:
         text = "Unsupported token type"
         raise refused("unsupported_token_type", text, EventError.INVALID_TOKEN_TYPE) from error
@@ -89,7 +89,7 @@ async def _revoke_refresh_token(
     request.event.user_id = session.user_id
     note_refresh_token(request.event, token)
     request.event.details[Detail.REVOKED_CLIENT] = client.client_id
-    await services.sessions.revoke(session, client)
+    await services.sessions.revoke_part(session, client)
 
 
 async def _require_own(

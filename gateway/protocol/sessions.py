@@ -229,24 +229,24 @@ class Sessions:
             lasts = await store.refresh(realm.id, session.id, part, end, expected=expected)
         return Joined(moved, part) if lasts else None
 
-    async def leave(self, session: UserSession, client: Client) -> None:
+    async def leave_session(self, session: UserSession, client: Client) -> None:
         """Take the client out of the session: its tokens are at an end."""
         async with self.store(offline=session.offline) as store:
             await store.leave(session.realm_id, session.id, client.id)
 
-    async def revoke(self, session: UserSession, client: Client) -> None:
+    async def revoke_part(self, session: UserSession, client: Client) -> None:
         """Take the client out of the session, and out of the online one of an offline session's id.
 
         Keycloak: 12.5 revocation (26.7.5)
         """
-        await self.leave(session, client)
+        await self.leave_session(session, client)
         if session.offline:
             await self._online.leave(session.realm_id, session.id, client.id)
 
-    async def detach(self, session: UserSession, client: Client) -> None:
+    async def detach_part(self, session: UserSession, client: Client) -> None:
         """End the client's tokens; an online session lasts without the client, as in Keycloak."""
         if session.offline:
-            await self.leave(session, client)
+            await self.leave_session(session, client)
         else:
             await self._online.detach(session.realm_id, session.id, client.id)
 

@@ -58,11 +58,11 @@ async def _find_active(
     services: ProtocolServices, request: ProtocolRequest, credential: TokenCredential
 ) -> ActiveToken:
     try:
-        claims = services.access_tokens.verify(request, credential.token)
+        claims = services.access_tokens.verify_token(request, credential.token)
         _note(request, claims)
         if not request.realm.realm.enabled:
             raise _session_not_found()
-        active = await services.access_tokens.check(request, claims)
+        active = await services.access_tokens.find_unrevoked(request, claims)
         await services.constraint.require(request, active.client.client, claims, credential)
     except InvalidToken as error:
         reason = str(error) if error.event_error == EventError.INVALID_TOKEN else None

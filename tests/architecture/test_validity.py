@@ -86,7 +86,7 @@ _READERS: Final = frozenset(
 )
 _READERS_OF: Final = frozenset(
     {
-        *(("key_ring", "verify"), ("access_tokens", "verify"), ("sites", "find")),
+        *(("key_ring", "verify"), ("access_tokens", "verify_token"), ("sites", "find")),
         *(("authorization_codes", "redeem"), ("device_authorizations", "take")),
     }
 )
@@ -97,12 +97,12 @@ _USES: Final[Mapping[str, str]] = {
     "gateway/protocol/action_tokens.py:_parsed_link": "validity.require",
     "gateway/protocol/grants/device_code.py:issue_to_device": "find_past_sign_in",
     "gateway/protocol/grants/refresh_token.py:refresh_tokens": "refresh_tokens.active",
-    "gateway/protocol/introspection.py:_describe": "access_tokens.check",
+    "gateway/protocol/introspection.py:_describe": "access_tokens.find_unrevoked",
     "gateway/protocol/introspection.py:_describe_refresh_token": "refresh_tokens.active",
     "gateway/protocol/logout.py:log_out_by_token": "refresh_tokens.session_to_end",
     "gateway/protocol/code_redemption.py:_spend_code": "find_past_sign_in",
-    "gateway/protocol/identity_cookie.py:find": "validity.require",
-    "gateway/protocol/userinfo.py:_find_active": "access_tokens.check",
+    "gateway/protocol/identity_cookie.py:find_identity": "validity.require",
+    "gateway/protocol/userinfo.py:_find_active": "access_tokens.find_unrevoked",
 }
 """Function that reads a credential -> the call, in its module, that asks the rule."""
 _READ_ALONE: Final[Mapping[str, str]] = {
@@ -116,7 +116,9 @@ _READ_ALONE: Final[Mapping[str, str]] = {
     "gateway/protocol/revocation.py:_revoke_any_token": "the client gives its token up",
     "gateway/protocol/revocation.py:_revoke_refresh_token": "`RefreshTokens` asks",
     "gateway/protocol/sender_constraint/dpop_proofs.py:is_current_nonce": "nonces of proofs",
-    "gateway/protocol/tokens/access_token_checks.py:verify": "reads for `check` and `resolve`",
+    "gateway/protocol/tokens/access_token_checks.py:verify_token": (
+        "reads for `find_unrevoked` and `resolve`"
+    ),
     "gateway/protocol/tokens/refresh_token_checks.py:read_refresh_token": "`RefreshTokens` asks",
     "gateway/protocol/tokens/refresh_token_checks.py:verify_refresh_token": (
         "`RefreshTokens` asks"

@@ -93,7 +93,7 @@ def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> BrowserI
 
     async def find(services: Services) -> BrowserIdentity | None:
         request = await _request(services, realm)
-        return await IdentityVerification(validity(services)).find(request, cookie)
+        return await IdentityVerification(validity(services)).find_identity(request, cookie)
 
     return _run(gateway, find)
 
@@ -114,7 +114,7 @@ def begin_after_end(gateway: Gateway, done: Finished, realm: str, **asked: Any) 
         trust = client_certificates(_settings(gateway), services).trust(services.authorities)
         protocol = protocol_services(services, CountedEvents(), PUBLIC_URL, trust)
         found = IdentityVerification(protocol.validity)
-        identity = await found.find(request, done.cookies.identity)
+        identity = await found.find_identity(request, done.cookies.identity)
         assert identity is not None
         await protocol.sessions.log_out(request.realm.realm.id, done.session.id, request.now)
         signing_in = browser_sign_in(services, protocol)

@@ -101,16 +101,16 @@ class OcspQuestion:
                 return str(url)
         raise UnusableResponse("the certificate names no responder")
 
-    def verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+    def verify_answer(self, encoded: bytes, now: datetime) -> OcspStatus:
         """Return the status in a response; raises UnusableResponse."""
         try:
-            return self._verify(encoded, now)
+            return self._verify_response(encoded, now)
         except (*UNREADABLE, UnsupportedAlgorithm) as error:
             raise UnusableResponse(f"it is malformed: {error}") from error
         except InvalidSignature as error:
             raise UnusableResponse("its signature is wrong") from error
 
-    def _verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+    def _verify_response(self, encoded: bytes, now: datetime) -> OcspStatus:
         response = ocsp.load_der_ocsp_response(encoded)
         if response.response_status is not ocsp.OCSPResponseStatus.SUCCESSFUL:
             raise UnusableResponse(f"the responder says {response.response_status.name}")
@@ -328,7 +328,7 @@ class OcspRevocations:
         try:
             url = key[2] or question.responder()
             async with asyncio.timeout(LONGEST_ASK.total_seconds()), free:
-                status = question.verify(await self._post(url, question.encoded()), now)
+                status = question.verify_answer(await self._post(url, question.encoded()), now)
                 await self._check_responder(status, issuer, realm, now)
             result = _Result(status.revoked, now, min(status.end, now + LONGEST_USE))
         except (DocumentUnavailable, UnusableResponse, TimeoutError) as error:

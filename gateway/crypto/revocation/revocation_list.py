@@ -100,7 +100,7 @@ class SerialNumbers:
         """The bytes that the numbers take in memory."""
         return size_of(self._buckets[:1]) * len(self._buckets) + SLOT * self._count
 
-    def add(self, encoded: bytes) -> None:
+    def add_number(self, encoded: bytes) -> None:
         """Add a number, given as its length in one byte and the content of its DER integer."""
         slot = encoded.ljust(SLOT, b"\0")
         self._buckets[hash(slot) & self._mask] += slot
@@ -318,7 +318,7 @@ class _Entries:
         """Return the serial numbers; raises ValueError."""
         der, at, end = self._der, self._begin, self._end
         serials = SerialNumbers((end - at) // _SHORTEST_ENTRY // 2)
-        add, yield_at = serials.add, _SLICE
+        add, yield_at = serials.add_number, _SLICE
         while at < end:
             serial = at + 4
             if end - at > _SHORTEST_ENTRY and der[at + 1] < _SHORT and der[at + 3] < _SHORT:
@@ -343,7 +343,7 @@ class _Entries:
             else:
                 raise ValueError("an entry of a revocation list has no date")
             if extensions != after:
-                self._check(der[extensions:after])
+                self._check_extensions(der[extensions:after])
             at = after
             yield_at -= 1
             if not yield_at:
@@ -351,7 +351,7 @@ class _Entries:
                 time.sleep(0)
         return serials
 
-    def _check(self, extensions: bytes) -> None:
+    def _check_extensions(self, extensions: bytes) -> None:
         """Note a critical extension: no entry of such a list may be read without knowing it."""
         if extensions in self._harmless:
             return

@@ -47,4 +47,4 @@ class Fido2WebAuthn:
     def verify(self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes) -> int:
         from gateway.crypto.web_authn import ceremonies  # noqa: PLC0415 - see above
 
-        return ceremonies.verify(response, rules, public_key)
+        return ceremonies.verify_assertion(response, rules, public_key)

@@ -90,12 +90,12 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
     directory.chmod(PRIVATE_DIRECTORY)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=directory) as temporary:
         for file_name, content in files.items():
-            _write(Path(temporary, file_name), content)
+            _write_file(Path(temporary, file_name), content)
         for file_name in files:
             Path(temporary, file_name).replace(directory / file_name)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     mode = PRIVATE if path.suffix == ".key" else PUBLIC
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
@@ -147,7 +147,7 @@ def first_revocation_lists(
     return pem(*(issue_revocation_list(issuer, (), 1, validity) for issuer in (issuing, root)))
 
 
-def revoke(directory: Path, certificate: x509.Certificate, *, now: datetime) -> bool:
+def revoke_certificate(directory: Path, certificate: x509.Certificate, *, now: datetime) -> bool:
     """Put a certificate on the issuing authority's list; False when it stood there already."""
     with locked(directory):
         issuer = read_authority(directory, ISSUING)

@@ -109,7 +109,7 @@ class ParsedCertificate(CertificateFacts):
 def parse_certificate(der: bytes) -> ParsedCertificate:
     """Parse exactly one certificate; raises MalformedCertificate."""
     try:
-        return _parse(der)
+        return _parse_certificate(der)
     except UNREADABLE as error:
         raise MalformedCertificate(f"not an X.509 certificate: {error}") from error
 
@@ -125,7 +125,7 @@ def names_from_der(der: bytes) -> tuple[DistinguishedName, DistinguishedName]:
     return _name(issuer), _name(subject)
 
 
-def _parse(der: bytes) -> ParsedCertificate:
+def _parse_certificate(der: bytes) -> ParsedCertificate:
     (serial_number, _algorithm, issuer, _validity, subject), key = signed_fields(der)
     serial = serial_number.content
     # The library only warns of these today.

@@ -53,7 +53,7 @@ class NameConstraints:
         """Subject of the authority, permitted and excluded names."""
         self._comparisons = 0
 
-    def add(self, authority: ParsedCertificate) -> None:
+    def add_authority(self, authority: ParsedCertificate) -> None:
         """Constrain the certificates below `authority` too, if it says so."""
         found = authority.extension(x509.NameConstraints)
         if found is not None:

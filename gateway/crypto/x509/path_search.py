@@ -298,7 +298,7 @@ def _require_valid(chain: _Chain, policies: frozenset[str]) -> None:
     for certificate in reversed(chain):
         if certificate is not chain[-1]:
             constraints.require(certificate, is_leaf=certificate is chain[0])
-        constraints.add(certificate)
+        constraints.add_authority(certificate)
     require_policies(chain, policies)
 
 

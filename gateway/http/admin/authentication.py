@@ -81,7 +81,7 @@ class AdminAuthentication:
         self, entry: RealmEntry, exchange: Exchange, token: str
     ) -> tuple[ProtocolRequest, Mapping[str, Any]]:
         request = await self._context.request(entry, exchange.facts, Parameters())
-        return request, self._access_tokens.verify(request, token)
+        return request, self._access_tokens.verify_token(request, token)
 
     async def _issuer(self, issuer: str) -> RealmEntry:
         base = self._issuers

@@ -81,7 +81,7 @@ class AuthorizationHandler:
 
     async def _begin(self, request: BrowserRequest, exchange: Exchange, use: FlowUse) -> Reply:
         try:
-            asked = await self._endpoint.check(request.protocol)
+            asked = await self._endpoint.check_request(request.protocol)
             exchange.log.client = asked.client.client.client_id
             browser = await self._cookies.browser(request)
             if Prompt.CREATE in asked.prompt:

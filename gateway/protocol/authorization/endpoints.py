@@ -57,14 +57,14 @@ class AuthorizationEndpoint:
     def __init__(self, services: CheckServices) -> None:
         self._services = services
 
-    async def check(self, request: ProtocolRequest) -> AuthorizationRequest:
+    async def check_request(self, request: ProtocolRequest) -> AuthorizationRequest:
         """Return the verified request. Raises PageError, RedirectError or StoreUnavailable."""
         request.event.begin(EventType.LOGIN)
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
         await _run_for_browser(draft, CHECKS)
         return draft.finished()
 
-    async def resume(
+    async def resume_request(
         self, request: ProtocolRequest, stored: Mapping[str, str]
     ) -> AuthorizationRequest:
         """Return the request that was stored when the sign-in began, checked against the present.

@@ -364,13 +364,13 @@ class Purposes:
         StoreUnavailable.
         """
         if DEVICE_NOTE in stored:
-            return self.of(await self._user_codes.resume(request, stored))
+            return self.of(await self._user_codes.resume_device(request, stored))
         if ACCOUNT_NOTE in stored:
             return self.of(await self._console.resume(request, stored))
         if _LINK_NOTE in stored:
             client = await self._endpoint.find_client(request, stored)
             return self.of(restore_link(stored, request, client))
-        return self.of(await self._endpoint.resume(request, stored))
+        return self.of(await self._endpoint.resume_request(request, stored))
 
     async def sent_back(
         self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]

@@ -44,7 +44,7 @@ class MappedClaims:
         """Names of protocol claims that the document includes."""
         self._free: dict[str, Any] = {}
 
-    def put(self, path: tuple[str, ...], value: object) -> None:
+    def put_claim(self, path: tuple[str, ...], value: object) -> None:
         """Write a free claim, never under a protocol claim nor below a claim that is no object."""
         if len(path) == 1:
             if path[0] not in RESERVED_CLAIMS:
@@ -204,7 +204,7 @@ def reader_of(config: Mapping[str, str]) -> Callable[[str], Any]:
     return _READERS.get(config.get(JSON_TYPE, ""), str)
 
 
-def read_all(read: Callable[[str], Any], texts: Sequence[str]) -> list[Any]:
+def convert_texts(read: Callable[[str], Any], texts: Sequence[str]) -> list[Any]:
     """Return the values of the texts that are of the type."""
     if read is str:
         return list(texts)
@@ -218,11 +218,11 @@ def _as_boolean(text: str) -> bool:
 def _as_integer(bits: int) -> Callable[[str], Any]:
     bound = 1 << (bits - 1)
 
-    def read(text: str) -> Any:
+    def convert(text: str) -> Any:
         number = int(text) if _INTEGER.fullmatch(text) else bound
         return number if -bound <= number < bound else UNMAPPABLE
 
-    return read
+    return convert
 
 
 def _as_json(text: str) -> Any:
@@ -289,7 +289,7 @@ def writer_at(config: Mapping[str, str], *, single: bool = False) -> WriteAt:
     if config.get(MULTIVALUED) == "true" and not single:
 
         def write_all(path: tuple[str, ...], claims: MappedClaims, values: Sequence[str]) -> None:
-            claims.put_among(path, read_all(read, values))
+            claims.put_among(path, convert_texts(read, values))
 
         return write_all
 
@@ -297,6 +297,6 @@ def writer_at(config: Mapping[str, str], *, single: bool = False) -> WriteAt:
         if values:
             value = values[0] if read is str else read(values[0])
             if value is not UNMAPPABLE:
-                claims.put(path, value)
+                claims.put_claim(path, value)
 
     return write_first

@@ -125,14 +125,14 @@ def _realm_roles(mapper: ProtocolMapper) -> AddClaims | None:
     write = _role_writer(mapper.config, path)
     prefix = mapper.config.get(_REALM_PREFIX, "")
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         roles = subject.roles.realm
         if path == _OF_REALM and not prefix and not claims.realm_roles:
             claims.realm_roles = roles
         elif roles:
             write(path, claims, _prefixed(prefix, roles))
 
-    return add
+    return add_claims
 
 
 def _client_roles(mapper: ProtocolMapper) -> AddClaims | None:
@@ -142,7 +142,7 @@ def _client_roles(mapper: ProtocolMapper) -> AddClaims | None:
     write = _role_writer(mapper.config, path)
     wanted, prefix = mapper.config.get(_CLIENT_OF_ROLES), mapper.config.get(_CLIENT_PREFIX, "")
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         for client, roles in subject.roles.clients:
             if not wanted:
                 before = prefix.replace(_PLACEHOLDER, client)
@@ -152,11 +152,15 @@ def _client_roles(mapper: ProtocolMapper) -> AddClaims | None:
 
     def add_to_standard_path(claims: MappedClaims, subject: TokenSubject) -> None:
         if claims.client_roles:
-            add(claims, subject)
+            add_claims(claims, subject)
         else:
             claims.client_roles = dict(subject.roles.clients)
 
-    return add_to_standard_path if path == _STANDARD_PATHS and not prefix and not wanted else add
+    return (
+        add_to_standard_path
+        if path == _STANDARD_PATHS and not prefix and not wanted
+        else add_claims
+    )
 
 
 def _role_writer(config: Mapping[str, str], path: tuple[str, ...]) -> WriteAt:

@@ -107,7 +107,7 @@ async def _rotate(
     successor = str(uuid.uuid4())
     rotation, family = await services.refresh_tokens.rotate(request, session, token, successor)
     if rotation is not Rotation.ACCEPTED:
-        await services.sessions.detach(session, client)
+        await services.sessions.detach_part(session, client)
         raise refused("invalid_grant", _ROTATION_TEXTS[rotation], EventError.INVALID_TOKEN)
     return family, successor
 

@@ -160,7 +160,7 @@ async def _subject(
     if asked is not None:
         request.event.details[Detail.REQUESTED_TOKEN_TYPE] = asked
     try:
-        subject = await services.access_tokens.active(request, token, begins_sign_in=True)
+        subject = await services.access_tokens.find_active(request, token, begins_sign_in=True)
     except InvalidToken as error:
         raise _invalid_token(str(error)) from error
     binding = binding_of(subject.claims)

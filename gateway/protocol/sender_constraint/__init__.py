@@ -87,7 +87,7 @@ class SenderConstraint:
         if request.proof.text is None and not (required and client.tokens.dpop_bound):
             return request
         try:
-            key = await self._proofs.check(request.realm, request.proof, request.now)
+            key = await self._proofs.check_proof(request.realm, request.proof, request.now)
         except NonceRequired as error:
             # Not recorded: it is the first half of every conversation with nonces.
             raise OAuthError(USE_NONCE, str(error), nonce=error.nonce) from error
@@ -206,7 +206,9 @@ class SenderConstraint:
 
     async def _proved_key(self, request: ProtocolRequest, access_token: str | None = None) -> str:
         try:
-            return await self._proofs.check(request.realm, request.proof, request.now, access_token)
+            return await self._proofs.check_proof(
+                request.realm, request.proof, request.now, access_token
+            )
         except NonceRequired as error:
             raise ProofRefused(USE_NONCE, str(error), nonce=error.nonce) from error
         except InvalidProof as error:

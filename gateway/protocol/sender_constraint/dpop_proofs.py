@@ -142,7 +142,7 @@ class ProofChecks:
         self._signatures = signatures
         self._marks = marks
 
-    async def check(
+    async def check_proof(
         self, realm: RealmEntry, sent: SentProof, now: datetime, access_token: str | None = None
     ) -> str:
         """Return the thumbprint of the key; the proof has the hash of `access_token`, if given."""

@@ -78,13 +78,15 @@ class AccessTokens:
         self._database = database
         self._validity = validity
 
-    async def active(
+    async def find_active(
         self, request: ProtocolRequest, token: str, *, begins_sign_in: bool = False
     ) -> ActiveToken:
         """Return the valid token; raises InvalidToken. `begins_sign_in`: it yields new tokens."""
-        return await self.check(request, self.verify(request, token), begins_sign_in=begins_sign_in)
+        return await self.find_unrevoked(
+            request, self.verify_token(request, token), begins_sign_in=begins_sign_in
+        )
 
-    async def check(
+    async def find_unrevoked(
         self,
         request: ProtocolRequest,
         claims: Mapping[str, Any],
@@ -166,7 +168,7 @@ class AccessTokens:
         )
         return await self._validity.require(request.realm, issued, request.now)
 
-    def verify(
+    def verify_token(
         self, request: ProtocolRequest, token: str, *, or_id_token: bool = False
     ) -> Mapping[str, Any]:
         """Return the claims of an unexpired access token, or ID token, of this realm.
