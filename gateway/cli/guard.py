@@ -164,7 +164,7 @@ def _presented(parser: "CertificateParser", certificates: list[bytes]) -> "Certi
 
     leaf, *chain = certificates
     try:
-        parsed = parser.parse(leaf)
+        parsed = parser.parse_certificate(leaf)
     except MalformedCertificate as error:
         raise click.BadParameter(str(error), param_hint="--cert") from error
     return CertificateEvidence(parsed, ProxyVerdict.VERIFIED, "command line", chain=tuple(chain))

@@ -70,7 +70,7 @@ class RegisteredClientSignatures:
             UNSIGNED, jose.parse_claims(decoded(jws.payload, "payload")), _type(jws)
         )
 
-    async def verify(self, client: Client, token: str) -> VerifiedClaims:
+    async def verify_claims(self, client: Client, token: str) -> VerifiedClaims:
         jws = jose.parse_jws(token)
         algorithm = jws.header.get("alg")
         _require_no_critical_header(jws)
@@ -200,7 +200,7 @@ class ProofSignatureVerifier:
             _REMEMBERED_BYTES, lambda header, _: len(header) + _PARSED
         )
 
-    def verify(self, proof: str) -> SignedProof:
+    def verify_proof(self, proof: str) -> SignedProof:
         header = proof.partition(".")[0]
         known = self._keys.get(header)
         try:

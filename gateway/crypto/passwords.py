@@ -334,7 +334,7 @@ class PooledPasswordHasher:
         work = partial(hash_password, password, algorithm, iterations)
         return await self._threads.run(realm_id, work)
 
-    async def check(
+    async def check_password(
         self,
         password: Secret,
         stored: tuple[str, str] | None,

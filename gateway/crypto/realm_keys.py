@@ -227,7 +227,7 @@ class PyJwtKeyRing:
         signer = self._signer(SecretAlgorithm.HS512, now)
         return _signed(claims, self._secret_keys, signer, HeaderType.JWT)
 
-    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
+    def verify_token(self, token: str, now: datetime) -> Mapping[str, Any]:
         claims = _remembered(token, self._every_key, now)
         if _is_internal(claims):
             raise InvalidToken("an internal token")

@@ -300,9 +300,9 @@ class Edge:
             if found is None:
                 return None
             for authority in found.chain:
-                self._certificates.parse(authority)
+                self._certificates.parse_certificate(authority)
             return CertificateEvidence(
-                leaf=self._certificates.parse(found.leaf),
+                leaf=self._certificates.parse_certificate(found.leaf),
                 verdict=found.verdict,
                 lookup=self._lookup.name,
                 reason=found.reason,

@@ -242,7 +242,7 @@ class CertificateExplainer:
         found = CertificateExplanation(realm_name)
         leaf, *chain = self._inspector.split(certificates)
         try:
-            presented = self._parser.parse(leaf)
+            presented = self._parser.parse_certificate(leaf)
             found = replace(found, leaf=presented, key=self._inspector.describe_key(leaf))
         except MalformedCertificate as error:
             return replace(found, failed=Step.CERTIFICATE, reason=str(error))

@@ -170,7 +170,7 @@ async def check_logout_request(
 def _verified_hint(request: ProtocolRequest, token: str) -> Mapping[str, Any]:
     """Return the claims of an ID token of this realm, expired or not; raises PageError."""
     try:
-        claims = request.realm.key_ring.verify(token, request.now)
+        claims = request.realm.key_ring.verify_token(token, request.now)
     except InvalidToken as error:
         raise _wrong_hint(str(error)) from error
     if claims.get("iss") != request.issuer:

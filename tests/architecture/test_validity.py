@@ -86,7 +86,7 @@ _READERS: Final = frozenset(
 )
 _READERS_OF: Final = frozenset(
     {
-        *(("key_ring", "verify"), ("access_tokens", "verify_token"), ("sites", "find")),
+        *(("key_ring", "verify_token"), ("access_tokens", "verify_token"), ("sites", "find")),
         *(("authorization_codes", "redeem"), ("device_authorizations", "take")),
     }
 )

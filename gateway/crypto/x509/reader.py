@@ -69,7 +69,7 @@ class X509CertificateParser:
         self._unproven: _Presented = SizedCache(unproven_bytes, _weigh)
         self._latest: ParsedCertificate | None = None
 
-    def parse(self, der: bytes) -> PresentedCertificate:
+    def parse_certificate(self, der: bytes) -> PresentedCertificate:
         digest = hashlib.sha256(der).digest()
         known = self._proven.get(digest) or self._unproven.get(digest)
         if known is None:

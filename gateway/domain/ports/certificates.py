@@ -34,7 +34,7 @@ class MalformedCertificate(Exception):
 class CertificateParser(Protocol):
     """Parses the certificate that the proxy forwards."""
 
-    def parse(self, der: bytes) -> PresentedCertificate:
+    def parse_certificate(self, der: bytes) -> PresentedCertificate:
         """Parse exactly one certificate; raises MalformedCertificate."""
 
 

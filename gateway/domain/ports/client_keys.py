@@ -212,7 +212,7 @@ class ClientSignatures(Protocol):
         Raises InvalidToken for any other JWT.
         """
 
-    async def verify(self, client: Client, token: str) -> VerifiedClaims:
+    async def verify_claims(self, client: Client, token: str) -> VerifiedClaims:
         """Return the claims when the signature holds; one without a signature is refused.
 
         The caller decides which algorithms it accepts, and checks the claims. Raises InvalidToken.
@@ -222,7 +222,7 @@ class ClientSignatures(Protocol):
 class ProofSignatures(Protocol):
     """Verifies DPoP proofs with the public key in their own header."""
 
-    def verify(self, proof: str) -> SignedProof:
+    def verify_proof(self, proof: str) -> SignedProof:
         """Return the claims where type, algorithm, key and signature are right.
 
         The caller bounds the length and checks the claims. Raises InvalidProof.

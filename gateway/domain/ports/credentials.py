@@ -88,7 +88,7 @@ class PasswordMaker(Protocol):
 class PasswordHasher(PasswordMaker, Protocol):
     """Hashes and checks passwords; slow on purpose, so off the event loop."""
 
-    async def check(
+    async def check_password(
         self,
         password: Secret,
         stored: tuple[str, str] | None,
@@ -127,7 +127,9 @@ class WebAuthn(Protocol):
     def register(self, response: RegistrationResponse, rules: RegistrationRules) -> VerifiedKey:
         """Return the new key; raises WebAuthnRejected."""
 
-    def verify(self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes) -> int:
+    def verify_assertion(
+        self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes
+    ) -> int:
         """Return the signature counter of a response that the key has signed.
 
         Raises WebAuthnRejected.

@@ -32,7 +32,7 @@ class KeyRing(Protocol):
         token that only gateways read.
         """
 
-    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
+    def verify_token(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims when kid, pinned algorithm and signature hold.
 
         The caller checks time and type claims. Raises InvalidToken.

@@ -349,7 +349,7 @@ def check_id_token_hint(draft: AuthorizationDraft) -> None:
     if not token:
         return
     try:
-        claims = draft.request.realm.key_ring.verify(token, draft.request.now)
+        claims = draft.request.realm.key_ring.verify_token(token, draft.request.now)
     except InvalidToken:
         return
     subject = claims.get("sub")

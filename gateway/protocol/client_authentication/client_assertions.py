@@ -192,7 +192,7 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
         check_assertion_issuer(client, said)
         check_assertion_header(client, said, self.algorithms)
         try:
-            signed = await signatures.verify(client, token)
+            signed = await signatures.verify_claims(client, token)
         except NoUsableKey as error:
             raise refused_assertion("Unable to load public key", reason=str(error)) from error
         except InvalidToken as error:
@@ -234,7 +234,7 @@ class ClientSecretJwt(ClientAuthenticationMethod):
         reason = ""
         for holder in _with_each_secret(client, now):
             try:
-                return await self._services.signatures.verify(holder, token)
+                return await self._services.signatures.verify_claims(holder, token)
             except InvalidToken as error:
                 reason = str(error)
         text = (

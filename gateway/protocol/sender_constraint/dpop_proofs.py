@@ -150,7 +150,7 @@ class ProofChecks:
             raise InvalidProof(MISSING_PROOF)
         if len(sent.text) > LONGEST_PROOF:
             raise InvalidProof(f"DPoP proof is longer than {LONGEST_PROOF} characters")
-        proof = self._signatures.verify(sent.text)
+        proof = self._signatures.verify_proof(sent.text)
         issued = _require_claims(proof.claims)
         _require_request(proof.claims, sent)
         _require_time(issued, now)

@@ -175,7 +175,7 @@ class AccessTokens:
 
         ID tokens are for callers that only describe them. Raises InvalidToken.
         """
-        claims = request.realm.key_ring.verify(token, request.now)
+        claims = request.realm.key_ring.verify_token(token, request.now)
         if claims.get("iss") != request.issuer:
             raise InvalidToken("issued by another issuer")
         if claims.get("typ") in ACCESS_TOKEN_TYPES:

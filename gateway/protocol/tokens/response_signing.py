@@ -59,7 +59,7 @@ def with_access_token_claims_as_jwt(
         return answer
     if answer.get("token_type") not in ACCESS_TOKEN_TYPES:
         return answer
-    token = request.realm.key_ring.verify(str(request.parameters.raw("token")), request.now)
+    token = request.realm.key_ring.verify_token(str(request.parameters.raw("token")), request.now)
     return {**answer, "jwt": sign_access_token(request, caller, access_token_claims(token, answer))}
 
 

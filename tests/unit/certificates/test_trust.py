@@ -218,7 +218,7 @@ def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
 
     def is_remembered(kind: str) -> bool:
         der = certificate_zoo[kind].der
-        return parser.parse(der) is parser.parse(der)
+        return parser.parse_certificate(der) is parser.parse_certificate(der)
 
     assert all(map(is_remembered, ("valid", "wrong EKU", "weak key", "self-signed")))
     assert not is_remembered("huge 13 kB")
@@ -260,12 +260,12 @@ def test_made_up_certificates_take_little_memory_and_no_place_of_trusted_ones(pk
     clock = SetClock(datetime.now(UTC))
     reader = EvaluatedCertificates(AuthorityFile(pki / TRUST_BUNDLE), None, clock)
     assert reader.read(device, verified_by_proxy=True).identifies
-    known, trusted = reader.parser.parse(device), reader.remembered_bytes
+    known, trusted = reader.parser.parse_certificate(device), reader.remembered_bytes
     made_up = (device[-4:-2] + number.to_bytes(2) for number in range(4_001))
     # One of them can be the signature of the authority.
     for signature in [each for each in made_up if each != device[-4:]][:4_000]:
         assert not reader.read(device[:-4] + signature, verified_by_proxy=True).identifies
-    assert reader.parser.parse(device) is known
+    assert reader.parser.parse_certificate(device) is known
     assert reader.remembered_bytes - trusted <= UNPROVEN_BYTES + REFUSED_BYTES < 8 * 1024 * 1024
 
 
@@ -432,7 +432,7 @@ def test_a_changed_file_of_authorities_is_parsed_beside_requests(tmp_path: Path)
         return longest, await factory.gateway()
 
     def is_found(authorities: X509Authorities, node: Node) -> bool:
-        leaf = X509CertificateParser().parse(issue("leaf", node).der)
+        leaf = X509CertificateParser().parse_certificate(issue("leaf", node).der)
         return authorities.find_path(leaf, (), frozenset(), datetime.now(UTC)).path is not None
 
     async def read() -> None:

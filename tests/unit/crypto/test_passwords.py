@@ -260,10 +260,10 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
         stored = await hasher.hash(
             Secret("p"), realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
-        assert await hasher.check(
+        assert await hasher.check_password(
             Secret("p"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
-        assert not await hasher.check(
+        assert not await hasher.check_password(
             Secret("q"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
     finally:
@@ -278,7 +278,9 @@ async def test_who_hashes_stands_back_for_who_answers() -> None:
     """Performance: tokens beside logins. The kernel shares a core by the niceness of threads."""
     before = _threads()
     hasher = PooledPasswordHasher(threads=2)
-    await hasher.check(Secret("p"), None, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1)
+    await hasher.check_password(
+        Secret("p"), None, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
+    )
     niceness = {os.getpriority(os.PRIO_PROCESS, thread) for thread in _threads() - before}
     assert niceness == {min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)}
     hasher.close()
@@ -288,13 +290,17 @@ async def test_more_hashes_than_may_wait_are_shed_and_room_comes_back() -> None:
     hasher = PooledPasswordHasher(1, waiting=1)
     work = [
         asyncio.create_task(
-            hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=200_000)
+            hasher.check_password(
+                Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=200_000
+            )
         )
         for _ in range(3)
     ]
     said = await asyncio.gather(*work, return_exceptions=True)
     assert [type(one) for one in said] == [bool, bool, Overloaded]
-    await hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=1)
+    await hasher.check_password(
+        Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=1
+    )
     hasher.close()
 
 
