@@ -1,7 +1,7 @@
 """The user of an account, by an access token or a browser session, and the rights of that user.
 
 The rights are the roles of the client `account` that the user has now, limited to the scope of the
-token. A user who is disabled is refused, whatever the proof. A temporary lock-out refuses new
+token. A disabled user is refused with every proof. A temporary lock-out refuses new
 sign-ins alone. Keycloak: 17.1 access; attacks: D3
 """
 
@@ -82,7 +82,7 @@ class AccountCaller:
             raise Forbidden(f"none of the roles {', '.join(sufficient)} of the client {ACCOUNT}")
 
     def is_current(self, session: UserSession) -> bool:
-        """Tell whether the user is signed in by this session."""
+        """Return whether the user is signed in by this session."""
         return self.session is not None and self.session.id == session.id
 
 

@@ -53,7 +53,7 @@ _UNKNOWN_LEVEL: Final = NO_LEVEL - 1
 
 
 class Category(IntEnum):
-    """What a credential is for, in the order of the list."""
+    """The uses of a credential, in the order of the list."""
 
     BASIC_AUTHENTICATION = 1
     TWO_FACTOR = 2

@@ -82,7 +82,7 @@ class AccountSessions:
         return tuple(sorted(devices, key=lambda device: device.used_at, reverse=True))
 
     async def end(self, caller: AccountCaller, session_id: str) -> bool:
-        """End one session; tell whether the user has it. Another user's session stays."""
+        """End one session of the user, and return whether the user has it."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         found = await self._online.find(caller.realm.id, session_id)
         if found is None or found.user_id != caller.user_id:
@@ -102,7 +102,7 @@ class AccountSessions:
         return len(ended)
 
     async def has_others(self, caller: AccountCaller) -> bool:
-        """Tell whether there is a session, online or offline, beside the current one."""
+        """Return whether there is a session, online or offline, beside the current one."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         realm_id, user_id = caller.realm.id, caller.user_id
         return bool(await self._sessions.list_others(realm_id, user_id, keep=caller.session))
@@ -186,7 +186,7 @@ class AccountCertificates:
 
     @staticmethod
     def are_used(caller: AccountCaller) -> bool:
-        """Tell whether a flow of the realm signs users in by a certificate."""
+        """Return whether a flow of the realm signs users in by a certificate."""
         steps = caller.entry.sign_in.every_step()
         return any(step.authenticator in _CERTIFICATE_DETAILS for step in steps)
 

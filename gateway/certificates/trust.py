@@ -158,7 +158,7 @@ class DenyList:
         self._by_digest: dict[bytes, _Until] = {}
         self._by_issued: dict[bytes, _Until] = {}
         self._serials: set[int] = set()
-        """Those of `_by_issued`: a digest is computed for few other certificates."""
+        """The digests of `_by_issued`; few other certificates need one."""
         for entry in entries:
             if entry.serial is None:
                 self._by_digest[_decode_thumbprint(entry.id)] = entry.expires_at
@@ -176,7 +176,7 @@ class DenyList:
         return _ENTRY_BYTES * (1 + len(self._by_digest) + len(self._by_issued))
 
     def denies(self, certificate: CertificateFacts, now: datetime) -> bool:
-        """Tell whether an entry names the certificate and has not expired."""
+        """Return whether an entry names the certificate and has not expired."""
         if self._denies_digest(certificate.digest, now):
             return True
         if self._denies_digest(certificate.twin_digest, now):
@@ -187,7 +187,7 @@ class DenyList:
         return _is_in(self._by_issued, _decode_thumbprint(named.digest), now)
 
     def denies_id(self, identity: str, now: datetime) -> bool:
-        """Tell whether an entry has that id and has not expired."""
+        """Return whether an entry has that id and has not expired."""
         digest = _decode_thumbprint(identity)
         return self._denies_digest(digest, now) or _is_in(self._by_issued, digest, now)
 

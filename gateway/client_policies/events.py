@@ -97,7 +97,7 @@ class VerifiedCodeVerifier(_Verified, verifier="gateway.protocol.authorization.p
 
 
 class EventKind(StrEnum):
-    """What happens with a client, by Keycloak's names."""
+    """Events of a client, by Keycloak's names."""
 
     REGISTER = "REGISTER"
     """A client is about to be created."""
@@ -242,7 +242,7 @@ class ClientRequest:
     """A client calls an endpoint itself, or logs a browser out.
 
     `assertion` or `certificate` authenticated it. `presented` are the verified claims of the token
-    that the request is about, `scopes` those that its tokens would have; None where there is none.
+    that the request is about, `scopes` the scopes that its tokens would have, None without any.
     """
 
     kind: EventKind
@@ -261,7 +261,7 @@ class ClientRequest:
     """False where the client sends a token, or a browser, and does not prove who it is."""
     own_roles: frozenset[str] = frozenset()
     redirect_uri: str | None = None
-    """Where a browser goes after its logout: one of the client's addresses."""
+    """The client's address that a browser opens after its logout."""
 
 
 PolicyEvent = ClientChange | AuthorizationStart | AuthorizationRequested | ClientRequest

@@ -150,7 +150,7 @@ class SignInDemands:
 
 
 class Vote(Enum):
-    """What a condition says of an event."""
+    """A condition's answer about an event."""
 
     YES = auto()
     NO = auto()
@@ -200,7 +200,7 @@ class Executor(Configured):
         return None
 
     def requires_consent(self) -> bool:
-        """Return whether users are asked for their consent, whatever the client's setting."""
+        """Return whether users are asked for their consent, also where the client asks for none."""
         return False
 
     def check_request(self, request: ClientRequest) -> None:

@@ -87,7 +87,7 @@ _ALGORITHMS: Final = frozenset((*KeyManagement, *ContentEncryption))
 
 
 def fits(key: PublicKey, algorithm: KeyManagement) -> bool:
-    """Tell whether content can be encrypted for `key` by `algorithm`."""
+    """Return whether content can be encrypted for `key` by `algorithm`."""
     wanted = rsa.RSAPublicKey if algorithm.uses_rsa else ec.EllipticCurvePublicKey
     return isinstance(key, wanted)
 

@@ -380,7 +380,7 @@ class SignOutCodes:
         return self._secrets.seal(json.dumps(until), _context_of_code(values))
 
     def holds(self, code: str, values: Sequence[str], now: datetime) -> bool:
-        """Tell whether the code was issued for this browser, and lately."""
+        """Return whether the code was issued for this browser, and lately."""
         if not values or len(code) > _LONGEST_SIGN_OUT_CODE:
             return False
         try:
@@ -401,7 +401,7 @@ class SiteSignOut:
         self._sessions = sessions
 
     async def is_signed_in(self, visit: SiteVisit, values: Sequence[str]) -> bool:
-        """Tell whether one of the cookie's values names a session that has not ended."""
+        """Return whether one of the cookie's values names a session that has not ended."""
         for value in values:
             found = await self._sites.find(visit.request.realm.realm.id, value)
             if found is not None and await self._lasts(visit, found):

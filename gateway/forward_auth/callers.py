@@ -116,7 +116,7 @@ class LiveAccounts:
         return await self._certificates.evaluate(presented, realm, self.clock.now(), client=client)
 
     async def _catch_up(self, realm_id: str) -> bool:
-        """Read the log of changes, unless it was read just now; tell whether it was read."""
+        """Read the log of changes, unless it was read just now, and return whether it was."""
         now, current_at = self.clock.now(), self._current_at
         if current_at is not None and current_at <= now < current_at + CHANGES_AGE:
             return False

@@ -157,7 +157,7 @@ class CertificateHolders:
 
 
 def _may_own(client: Client, leaf: PresentedCertificate) -> bool:
-    """Tell whether the certificate has the client's name, or those of several devices."""
+    """Return whether the certificate has the client's name, or those of several devices."""
     return has_registered_name(client, leaf) or bool(client.devices.named_in(leaf))
 
 

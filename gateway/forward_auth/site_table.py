@@ -240,7 +240,7 @@ def settled_table(
 
 
 def _shares_cookies(site: Site, reserved: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether the site has a cookie domain of the rules file, where another realm signs in."""
+    """Return whether a site of another realm has a cookie domain of the rules file."""
     own, realm = site.cookie_domain, site.realms[0]
     return own is not None and any(
         share_cookies(own, domain) and other != realm for domain, other in reserved

@@ -1,4 +1,4 @@
-"""What the rules say about a user who has shown no credential: for operators, never for callers.
+"""The decision of the rules about a user without a credential: for operators, never for callers.
 
 The user is taken as signed in at the site now, or as the bearer of a token where the rule accepts
 no sessions, with the default scopes of the site's client. The token is one for the site.

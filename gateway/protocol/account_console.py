@@ -47,7 +47,7 @@ class AccountVisit(RequestedSignIn):
 
     @property
     def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of it besides: nothing."""
+        """No details for the event of the sign-in."""
         return {}
 
     def stored(self) -> Mapping[str, str]:

@@ -69,7 +69,7 @@ class ActionTokenHandler(Protocol):
 
     kind: ClassVar[ActionTokenKind]
     event: ClassVar[EventType]
-    """What is recorded where the link holds."""
+    """The event of a valid link."""
 
     async def check_visit(self, visit: LinkVisit) -> None:
         """Raise PageError where the link has lost its effect; called for the page and the act."""

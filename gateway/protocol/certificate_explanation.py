@@ -42,7 +42,7 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 
 
 class Step(StrEnum):
-    """What is checked, in this order."""
+    """The checks, in their order."""
 
     CERTIFICATE = "certificate"
     PATH = "path"
@@ -53,7 +53,7 @@ class Step(StrEnum):
 
 
 class RevocationState(StrEnum):
-    """What a source of revocation says."""
+    """The answer of a source of revocation."""
 
     GOOD = "not revoked"
     REFUSED = "refused"
@@ -65,7 +65,7 @@ class RevocationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RevocationFinding:
-    """What one source says. `lists` are issuer, issue and end of each revocation list."""
+    """The finding of one source. `lists` are issuer, issue and end of each revocation list."""
 
     source: str
     state: RevocationState
@@ -183,14 +183,14 @@ def _finding(finding: RevocationFinding) -> dict[str, Any]:
 
 
 LONGEST_INPUT: Final = 64 * 1024
-"""Bytes of the certificate and of those that were sent with it."""
+"""Bytes of the certificate and of the certificates that were sent with it."""
 _LOOKUP: Final = "explanation"
 _NO_ACCOUNT: Final = "the client has no service account, so it gets no token in its own name"
 
 
 @dataclass(frozen=True, slots=True)
 class RevocationSources:
-    """What requests are checked against, in their order."""
+    """The sources that requests ask, in their order."""
 
     deny_lists: Revocations
     lists: ListedRevocations | None
@@ -291,7 +291,7 @@ class CertificateExplainer:
     async def _revocation(
         self, path: CertificationPath, realm: Realm, now: datetime
     ) -> tuple[RevocationFinding, ...]:
-        """Ask the sources in the order of requests, none after one that refuses."""
+        """Ask the sources in the order of requests, until a source refuses."""
         settings, sources = realm.certificates.revocation, self._sources
         realm_lists = sources.realm_lists if settings.list_urls else None
         points = sources.points if settings.follows_points else None

@@ -45,7 +45,7 @@ GRANT_TYPE: Final = "authorization_code"
 
 @dataclass(frozen=True, slots=True)
 class PastSignIn:
-    """What the stores have of a sign-in."""
+    """A sign-in as the stores have it."""
 
     session: UserSession
     part: ClientSession

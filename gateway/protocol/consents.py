@@ -65,7 +65,7 @@ class Consents:
             await stores.consents.put(Consent(realm_id, user_id, client.id, names, now, now))
 
     async def holds(self, client: Client, user: UserEntry, scopes: GrantedScopes) -> bool:
-        """Tell whether the user's consent covers the scopes, or none is required."""
+        """Return whether the user's consent covers the scopes, or none is required."""
         return not await self.missing(client, user, scopes)
 
 

@@ -63,7 +63,7 @@ class DeviceConnection(RequestedSignIn):
 
     @property
     def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of it, as Keycloak does."""
+        """The details for the event of the sign-in, as in Keycloak."""
         return {Detail.RESPONSE_TYPE: "code", Detail.RESPONSE_MODE: "query"}
 
     def stored(self) -> Mapping[str, str]:
@@ -90,7 +90,7 @@ _CODE_LIMIT: Final = GuessLimit()
 
 
 class UserCodeMessage(StrEnum):
-    """What the page of the code says: Keycloak's keys, and one of our own."""
+    """The messages of the page of the code: Keycloak's keys, and one of our own."""
 
     INVALID = "oauth2DeviceInvalidUserCodeMessage"
     EXPIRED = "oauth2DeviceExpiredUserCodeMessage"
@@ -170,7 +170,7 @@ def note_verified(request: ProtocolRequest, device: DeviceConnection) -> None:
 
 
 class DeviceResult(StrEnum):
-    """What the user is shown at the end; the values are those of `error` in Keycloak's URL."""
+    """The outcome that the user is shown; the values are `error` of Keycloak's URL."""
 
     CONNECTED = ""
     DENIED = "access_denied"

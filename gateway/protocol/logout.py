@@ -47,7 +47,7 @@ from gateway.protocol.tokens import (
 
 @dataclass(frozen=True, slots=True)
 class ClientFrame:
-    """What a frame loads to log out at a client."""
+    """The address that a frame loads to log out at a client."""
 
     client: Client
     url: str = field(repr=False)
@@ -100,7 +100,7 @@ class LogoutRequest:
 
     @property
     def target(self) -> str:
-        """Where the browser goes afterwards; empty where it stays on a page."""
+        """The next address of the browser; empty where it stays on a page."""
         if not self.redirect_uri or not self.state:
             return self.redirect_uri
         address, hash_sign, fragment = self.redirect_uri.partition("#")

@@ -109,10 +109,10 @@ class EventDraft:
     user_id: str | None = None
     session_id: str | None = None
     error: str | None = None
-    """What was wrong with a request that is answered nevertheless."""
+    """The faults of a request that is answered nevertheless."""
     details: dict[str, str] = field(default_factory=dict)
     changes: tuple[AccountChange, ...] = ()
-    """What the user has changed in the account before; each is an event of its own."""
+    """The user's earlier changes of the account; each is an event of its own."""
     other_sessions: tuple[str, ...] = ()
     """Sessions to which the same happened: one event for each."""
     further: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
@@ -186,7 +186,7 @@ def require_enabled(realm: Realm) -> None:
 
 
 def transport_is_sufficient(required: SslRequired, remote_address: str, *, secure: bool) -> bool:
-    """Tell whether a request from that address may be answered."""
+    """Return whether a request from that address may be answered."""
     if secure or required is SslRequired.NONE:
         return True
     return required is SslRequired.EXTERNAL and _is_local(remote_address)

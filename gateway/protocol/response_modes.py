@@ -30,7 +30,7 @@ class ResponseMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResponseTarget:
-    """Where the response to a request goes. `redirect_uri` was verified to be the client's."""
+    """The target of the response to a request. `redirect_uri` was verified to be the client's."""
 
     client: Client
     redirect_uri: str

@@ -104,7 +104,7 @@ class GrantedScopes:
 
     @property
     def offline(self) -> bool:
-        """Tell whether an offline session is requested."""
+        """Return whether an offline session is requested."""
         return OFFLINE_ACCESS in self.chosen.names
 
     @property

@@ -324,7 +324,7 @@ def _new_part(client: Client, participation: Participation, now: datetime) -> Cl
 def _joining_part(
     realm: Realm, session: UserSession, client: Client, participation: Participation, now: datetime
 ) -> ClientSession:
-    """Return the client's part, begun anew unless it has one that lasts: its tokens hold on."""
+    """Return the client's part, begun anew unless its part lasts: its tokens stay valid."""
     part = _new_part(client, participation, now)
     before = session.clients.get(client.id)
     if before is None or not has_lasting_part(realm, session, client, now):

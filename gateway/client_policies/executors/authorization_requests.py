@@ -84,7 +84,7 @@ class PkceEnforcer(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectImplicitGrant(AutoConfigured):
-    """Demands that the implicit flow is off, and refuses it whatever the client may do."""
+    """Demands that the implicit flow is off, and refuses it for every client."""
 
     provider: ClassVar = "reject-implicit-grant"
     setting: ClassVar = ClientSettings({"implicitFlowEnabled": False})
@@ -100,7 +100,7 @@ class RejectImplicitGrant(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectPasswordGrant(AutoConfigured):
-    """Demands that the password grant is off, and refuses it whatever the client may do."""
+    """Demands that the password grant is off, and refuses it for every client."""
 
     provider: ClassVar = "reject-ropc-grant"
     setting: ClassVar = ClientSettings({"directAccessGrantsEnabled": False})

@@ -171,7 +171,7 @@ class DownloadedLists:
 
     @property
     def is_attempted(self) -> bool:
-        """Tell whether no caller needs to wait for a first download."""
+        """Return whether no caller needs to wait for a first download."""
         return self._attempted
 
     def wait_again(self) -> None:
@@ -181,7 +181,7 @@ class DownloadedLists:
             self._attempted, self._waiting_since = False, None
 
     def is_current(self, now: datetime) -> bool:
-        """Tell whether a list that was found by the key of an authority has not ended."""
+        """Return whether a list that was found by the key of an authority has not ended."""
         return any(item.next_update and item.next_update >= now for item in self.verified)
 
     def find_at(

@@ -30,7 +30,7 @@ _SCHEMES: Final = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class DistributionPoint:
-    """Where one list is; all `urls` lead to the same one. `names` are its possible names."""
+    """The place of one list: `urls` all lead to it, `names` are its possible names."""
 
     urls: tuple[str, ...]
     names: frozenset[x509.GeneralName] = field(repr=False)
@@ -47,7 +47,7 @@ class CertificatePoints:
 
     @property
     def are_named(self) -> bool:
-        """Tell whether the certificate names a point, whether it can be used or not."""
+        """Return whether the certificate names a point, whether it can be used or not."""
         return bool(self.points) or self.problem is not None
 
     @property
@@ -269,7 +269,7 @@ class RevocationListRule:
 
 
 def is_listed(found: RevocationList | None, serial: int, now: datetime) -> bool | None:
-    """Tell whether a list revokes the number; None where there is no list, or a stale one."""
+    """Return whether a list revokes the number; None where there is no list, or a stale one."""
     if found is None or not found.issued <= now <= end_of(found):
         return True if found is not None and found.revokes(serial) else None
     return found.revokes(serial)

@@ -260,7 +260,7 @@ the realm: a timeout in one realm has no effect in another.
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What is known from `since` until `until`; `revoked` is None after a failure."""
+    """An answer for `since` until `until`; `revoked` is None after a failure."""
 
     revoked: bool | None
     since: datetime

@@ -40,7 +40,7 @@ LARGEST_AT_POINT: Final = 8 * 1024 * 1024
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for the lists of all points."""
 POINT_BYTES: Final = 16 * 1024
-"""What a point takes besides its lists, its address of at most 2 kB included."""
+"""Memory of a point besides its lists, with its address of at most 2 kB."""
 IDLE: Final = timedelta(hours=1)
 """A list that no certificate needed for so long is not downloaded ahead."""
 OF_A_REALM: Final = 4
@@ -267,7 +267,7 @@ class PointRevocations:
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        """Return whether a list of the issuer names it; None without a current list."""
         if not realm.certificates.revocation.follows_points:
             return None
         named = self._named(certificate)

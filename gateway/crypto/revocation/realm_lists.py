@@ -96,7 +96,7 @@ class RealmRevocationLists:
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        """Return whether a list of the issuer names it; None without a current list."""
         return is_listed(_newest(issuer, await self._current(realm)), certificate.serial, now)
 
     def covering(
@@ -187,7 +187,7 @@ class RealmRevocationLists:
             return await self._fetch(url)
         finally:
             self._running[realm_id] -= 1
-            self._running += Counter()  # without those that are zero
+            self._running += Counter()  # drops counts of zero
             self._wake()
 
     async def _take_slot(self, url: str) -> str:

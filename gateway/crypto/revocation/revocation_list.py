@@ -30,7 +30,7 @@ from gateway.domain.limits.caches import size_of
 
 @dataclass(frozen=True, slots=True)
 class ListScope:
-    """The certificates of a list: those that name the point by one of `names`, None: all.
+    """The certificates of a list, which name the point by one of `names`; None: all.
 
     `unusable` says why the list can be used for no certificate.
     """
@@ -163,7 +163,7 @@ class RevocationList:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the list names everything that its issuer has revoked."""
+        """Return whether the list names everything that its issuer has revoked."""
         return self.unusable is None and self.scope is None
 
     @property
@@ -179,7 +179,7 @@ class RevocationList:
         return self.serials.size + encoded + _OBJECTS + _ASKED_BYTES * len(self._asked)
 
     def revokes(self, serial: int) -> bool:
-        """Tell whether the list names the serial number; the last answers are kept."""
+        """Return whether the list names the serial number; the last answers are kept."""
         known = self._asked.get(serial)
         if known is None:
             if len(self._asked) >= _MOST_ASKED:
@@ -188,12 +188,12 @@ class RevocationList:
         return known
 
     def clears(self, serial: int, now: datetime) -> bool:
-        """Tell whether the list is in force at `now` and does not name the serial number."""
+        """Return whether the list is in force at `now` and does not name the serial number."""
         end = self.next_update
         return end is not None and self.issued <= now <= end and not self.revokes(serial)
 
     def is_signed_by(self, authority: ParsedCertificate) -> bool:
-        """Tell whether the authority has that name, signed the list, and may sign lists."""
+        """Return whether the authority has that name, signed the list, and may sign lists."""
         usage = authority.extension(x509.KeyUsage)
         if self.issuer != authority.certificate.subject or not (usage is None or usage.crl_sign):
             return False

@@ -82,7 +82,7 @@ class RevocationLists:
         realm: Realm,  # noqa: ARG002 - these lists count in every realm
         now: datetime,
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        """Return whether a list of the issuer names it; None without a current list."""
         await self._renew_lists()
         return is_listed(self._find_list(issuer), certificate.serial, now)
 

@@ -63,7 +63,7 @@ class WatchedFile:
         return content
 
     def may_have_changed(self) -> bool:
-        """Tell whether `read_if_changed` may find another content: one system call."""
+        """Return whether `read_if_changed` may find another content: one system call."""
         try:
             return self._state is None or _state_of(self._stat()) != self._state
         except OSError:

@@ -306,8 +306,8 @@ def renew_server(
 ) -> datetime | None:
     """Issue the server certificate again with a new key, `names` and its present names.
 
-    `if_expiring_within` keeps one that has all names and lasts longer. Returns the new end, or
-    None.
+    `if_expiring_within` keeps a certificate that has all names and lasts longer. Returns the new
+    end, or None.
     """
     added = tuple(map(host_name, names))
     with locked(directory):

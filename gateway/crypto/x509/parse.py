@@ -82,7 +82,7 @@ class ParsedCertificate(CertificateFacts):
 
     @property
     def is_self_issued(self) -> bool:
-        """Tell whether subject and issuer are the same name. Spec: RFC 5280 §3.2."""
+        """Return whether subject and issuer are the same name. Spec: RFC 5280 §3.2."""
         return self.subject == self.issuer
 
     @property

@@ -1,4 +1,4 @@
-"""What the authorities of a path permit: names and certificate policies.
+"""The names and certificate policies that the authorities of a path permit.
 
 Name constraints: the names that an authority, and all below it, may issue certificates for.
 

@@ -278,7 +278,7 @@ class PathSearch:
 
 
 def is_issued_by(certificate: ParsedCertificate, issuer: ParsedCertificate) -> bool:
-    """Tell whether the key of `issuer` made the signature, and the names agree."""
+    """Return whether the key of `issuer` made the signature, and the names agree."""
     try:
         certificate.certificate.verify_directly_issued_by(issuer.certificate)
     except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
@@ -291,7 +291,7 @@ def _require_valid(chain: _Chain, policies: frozenset[str]) -> None:
     for authority in chain[1:]:
         require_authority(authority, authorities_below)
         authorities_below += not authority.is_self_issued
-    # The anchor is trusted because it was registered, whatever its own signature is made with.
+    # The anchor is trusted because it was registered, so its own signature does not matter.
     for authority in chain[1:-1]:
         require_strong_signature(authority)
     constraints = NameConstraints()
@@ -303,7 +303,7 @@ def _require_valid(chain: _Chain, policies: frozenset[str]) -> None:
 
 
 def _is_reissued(chain: _Chain) -> bool:
-    """Tell whether the certificate below the anchor is a new one of the anchor for the same key."""
+    """Return whether the certificate below the anchor renews it with the same key."""
     if len(chain) < 3:  # noqa: PLR2004 - leaf, new and old certificate of the anchor
         return False
     anchor, below = chain[-1], chain[-2]

@@ -51,7 +51,7 @@ _PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")
 REMEMBERED_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for certificates with a path: 10,000 usual ones in use, as many old ones."""
 UNPROVEN_BYTES: Final = 4 * 1024 * 1024
-"""Memory of a worker for certificates without a path, and those that wait for the search."""
+"""Memory of a worker for certificates without a path and in the queue of the search."""
 _PARSED_BYTES: Final = 970
 """Bytes of a parsed certificate besides its encoding and its names."""
 _ATTRIBUTE_BYTES: Final = 170

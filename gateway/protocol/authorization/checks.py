@@ -164,7 +164,7 @@ RESPONSE_TYPES: Final = (
     *("code", "none", "id_token", "token", "id_token token"),
     *("code id_token", "code token", "code id_token token"),
 )
-"""Those that clients may ask for, in the order of discovery."""
+"""The values that clients may ask for, in the order of discovery."""
 
 
 def check_response_type(draft: AuthorizationDraft) -> None:
@@ -299,7 +299,7 @@ def check_max_age(draft: AuthorizationDraft) -> None:
 
 
 PROMPTS: Final = (Prompt.NONE, Prompt.LOGIN, Prompt.CONSENT)
-"""Those that every realm knows, in the order of discovery."""
+"""The values that every realm knows, in the order of discovery."""
 
 
 def check_prompt(draft: AuthorizationDraft) -> None:

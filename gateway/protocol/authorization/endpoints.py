@@ -48,7 +48,7 @@ from gateway.protocol.sender_constraint import (
 _RESUMED: Final = ("client", "redirect_uri", "response_type", "response_mode", "flows")
 """The checks whose outcome administrators may have changed since the request was stored."""
 _DEMANDS: Final = {"level": CHECKS["level"], "demands": keep_current_demands}
-"""What is demanded of the sign-in of a stored request now."""
+"""The present demands on the sign-in of a stored request."""
 
 
 class AuthorizationEndpoint:

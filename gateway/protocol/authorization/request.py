@@ -73,7 +73,7 @@ LARGEST_STORED: Final = 24 * 1024
 
 
 class ResponseType(StrEnum):
-    """What a response may consist of. Spec: OAuth 2.0 Multiple Response Type Encoding Practices."""
+    """The parts of a response. Spec: OAuth 2.0 Multiple Response Type Encoding Practices."""
 
     CODE = "code"
     ID_TOKEN = "id_token"  # noqa: S105 - a response type
@@ -82,7 +82,7 @@ class ResponseType(StrEnum):
 
 
 class Prompt(StrEnum):
-    """What a client may demand of the sign-in. Spec: OpenID Connect Core §3.1.2.1."""
+    """A client's demands on the sign-in. Spec: OpenID Connect Core §3.1.2.1."""
 
     NONE = "none"
     LOGIN = "login"
@@ -112,7 +112,7 @@ class RequestedLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedSignIn:
-    """What a client, a device or a page of the gateway asks of a sign-in."""
+    """A sign-in that a client, a device or a page of the gateway asks for."""
 
     client: ClientEntry = field(repr=False)
     scopes: GrantedScopes = field(repr=False)
@@ -148,7 +148,7 @@ class AuthorizationRequest(RequestedSignIn):
     enforced_flow: EnforcedFlow | None = None
     """The flow that client policies choose for this sign-in."""
     requires_consent: bool = False
-    """Client policies demand the consent of the user: `client` is one that requires it."""
+    """Client policies demand the consent of the user: `client` requires it."""
     ui_locales: tuple[str, ...] = ()
     display: str | None = None
     code_challenge: CodeChallenge | None = None
@@ -161,12 +161,12 @@ class AuthorizationRequest(RequestedSignIn):
 
     @property
     def target(self) -> ResponseTarget:
-        """Where the response goes."""
+        """The target of the response."""
         return ResponseTarget(self.client.client, self.redirect_uri, self.response_mode, self.state)
 
     @property
     def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of the request."""
+        """The details of the request for the event of the sign-in."""
         return {
             Detail.AUTH_TYPE: "code",
             Detail.RESPONSE_TYPE: " ".join(sorted(self.response_type)),
@@ -277,7 +277,7 @@ def _restored_request(
 
 
 def asking_for_consent(client: ClientEntry) -> ClientEntry:
-    """Return the client as one that requires consent."""
+    """Return the client, which now requires consent."""
     return replace(client, client=replace(client.client, consent_required=True))
 
 
@@ -306,7 +306,7 @@ _NO_DEMANDS: Final = SignInDemands()
 
 @dataclass(frozen=True, slots=True)
 class CheckServices:
-    """What checks look things up in."""
+    """The stores and rules that checks use."""
 
     directory: Directory
     pushed_requests: PushedRequestStore
@@ -342,7 +342,7 @@ class AuthorizationDraft:
     """The classes of authentication that are asked for, or those of the client by default."""
     level: RequestedLevel | None = None
     demands: SignInDemands = _NO_DEMANDS
-    """What client policies demand of the sign-in."""
+    """The demands of client policies on the sign-in."""
     code_challenge: CodeChallenge | None = None
     hinted_user: str | None = field(default=None, repr=False)
     request_object: VerifiedRequestObject | None = field(default=None, repr=False)

@@ -61,13 +61,13 @@ CLAIM_MAPPERS: Final[Mapping[str, ClaimMapper | RoleMapper]] = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimPlan:
-    """Prepared mappers: those that change roles in their order, those that add by purpose."""
+    """Prepared mappers: the changers of roles in their order, the adders of claims by purpose."""
 
     changes: tuple[tuple[int, ChangeRoles], ...] = ()
     adders: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
     without_attributes: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
-    """Those of `adders` that can add something for a subject without attributes, as most service
-    accounts are: a third of the usual ones."""
+    """The third of `adders` that can add a claim for a subject without attributes, such as most
+    service accounts."""
     late: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
     is_pairwise: bool = False
     """The client with these mappers knows its users by identifiers that no other sector gets."""

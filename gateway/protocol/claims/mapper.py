@@ -135,7 +135,7 @@ ConfigCheck = Callable[[Mapping[str, str]], FieldError | None]
 
 
 class ClaimsFor(StrEnum):
-    """What claims are for: the mapper's option that must be `true`."""
+    """The document that claims are for: the mapper's option that must be `true`."""
 
     ACCESS_TOKEN = "access.token.claim"  # noqa: S105 - an option's name
     LIGHTWEIGHT_TOKEN = "lightweight.claim"  # noqa: S105 - the same
@@ -176,7 +176,7 @@ class ClaimMapper:
     """Whether a mapper adds nothing where neither the user nor its groups have attributes."""
 
     def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
-        """Tell whether the mapper's options name a purpose of its type."""
+        """Return whether the mapper's options name a purpose of its type."""
         option = mapper.config.get(purpose)
         if option is None and purpose in _OLDER_OPTIONS:
             option = mapper.config.get(_OLDER_OPTIONS[purpose])

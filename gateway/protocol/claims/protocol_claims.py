@@ -42,7 +42,7 @@ EXCHANGED_FROM: Final = "realmgate_exchanged_from"
 The value has their generations by the internal ids of their clients.
 """
 RENEWAL: Final = "realmgate_renewal"
-"""What recognizes a renewed certificate of the holder of a bound token. An own claim."""
+"""Our own claim, which recognizes a renewed certificate of the holder of a bound token."""
 
 OWN_CLAIMS: Final = frozenset(
     {

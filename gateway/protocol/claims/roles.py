@@ -104,7 +104,7 @@ _CLIENT_PREFIX: Final = "usermodel.clientRoleMapping.rolePrefix"
 
 
 def role_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the path of `claim.name`; None where roles may not stand there."""
+    """Return the path of `claim.name`; None where roles may not be there."""
     path = split_claim_path(config.get(CLAIM_NAME, ""))
     if not 0 < len(path) <= DEEPEST_CLAIM:
         return None

@@ -33,7 +33,7 @@ def subject_identifier(client: Client, user_id: str) -> str:
 
 
 def is_subject(claim: object, client: Client, user_id: str) -> bool:
-    """Tell whether the `sub` of a token names the user, as it does now or did before the mapper."""
+    """Return whether the `sub` of a token names the user, by the mapper or as before it."""
     return claim == user_id or claim == subject_identifier(client, user_id)
 
 

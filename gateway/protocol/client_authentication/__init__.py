@@ -53,7 +53,7 @@ _SEVERAL_CREDENTIALS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedClient:
-    """A client that proved itself, or a public one that needed no proof."""
+    """A client that proved itself, or a public client, which needs no proof."""
 
     entry: ClientEntry
     method: str
@@ -151,7 +151,7 @@ class ClientAuthenticator:
     def _offered_method(
         self, client: Client, request: ProtocolRequest
     ) -> ClientAuthenticationMethod | None:
-        """Return the method, None for public clients; refuses one that the realm's flow lacks."""
+        """Return the method, None for public clients; the realm's flow must have the method."""
         name = ClientSecret.authenticator
         if not client.public_client:
             name = client.client_authenticator_type

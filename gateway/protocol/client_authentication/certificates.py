@@ -93,7 +93,7 @@ def _refused_certificate(reason: str) -> ClientAuthenticationFailed:
 _MOST_CANDIDATES: Final = 50
 """Clients that are compared with one certificate: those with templates of the same shape."""
 _MOST_WITH_REGISTERED: Final = 1000
-"""Clients of which those that registered themselves are left out where there are more."""
+"""With more clients than this, clients that registered themselves are left out."""
 
 
 class CertificateOwners:

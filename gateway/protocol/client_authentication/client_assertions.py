@@ -30,7 +30,7 @@ from gateway.protocol.requests import ProtocolRequest
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _REQUEST_OBJECT: Final = "oauth-authz-req+jwt"
 _AUDIENCES: Final = ("", "/token", "/token/introspect", "/ext/par/request", "/ext/ciba/auth")
-"""Paths below the protocol's; the first stands for the issuer. Keycloak: 1.2 (`client-jwt`)."""
+"""Paths below the protocol's; the first, empty, is the issuer. Keycloak: 1.2 (`client-jwt`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def _form_decoded(half: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProofServices:
-    """What methods verify proofs with."""
+    """The services that methods verify proofs with."""
 
     signatures: ClientSignatures
     certificates: RegisteredCertificates

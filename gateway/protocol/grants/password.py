@@ -158,7 +158,7 @@ def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the client reads of a refusal, and what the event gives as the reason."""
+    """The client's text for a refusal, and the event's reason."""
 
     text: str
     reason: str | None = None

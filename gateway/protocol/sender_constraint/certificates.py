@@ -49,7 +49,7 @@ def bound_certificate(client: Client, certificate: ClientCertificate | None) -> 
 
 
 def presents_certificate(certificate: ClientCertificate | None, thumbprint: str | None) -> bool:
-    """Tell whether a request has the certificate with `thumbprint`; True where that is None."""
+    """Return whether a request has the certificate with `thumbprint`; True where that is None."""
     if thumbprint is None:
         return True
     if certificate is None or not certificate.binds:
@@ -105,7 +105,7 @@ _NO_OVERLAP: Final = timedelta()
 
 @dataclass(frozen=True, slots=True)
 class BoundCertificate:
-    """What a token says of its certificate. `identity` is a digest of names and issuer."""
+    """The claims of a token about its certificate. `identity` is a digest of names and issuer."""
 
     identity: str
     serial: int

@@ -25,7 +25,7 @@ from gateway.domain.ports.lookups import RealmEntry
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _CHARACTERS: Final = re.compile(r"[!#-;=?-Z_a-z~\[\]]*")
-"""Those of RFC 3986: of others a parser may drop some and keep some."""
+"""The characters of RFC 3986: parsers treat others differently."""
 _USUAL_PORTS: Final = {"https": 443, "http": 80}
 _CACHED_URL_BYTES: Final = 1024 * 1024
 
@@ -105,7 +105,7 @@ def current_nonce(realm: RealmEntry, now: datetime) -> str:
 
 
 def is_current_nonce(realm: RealmEntry, nonce: object, now: datetime) -> bool:
-    """Tell whether the realm gave the nonce out within its lifespan."""
+    """Return whether the realm gave the nonce out within its lifespan."""
     if not isinstance(nonce, str):
         return False
     try:

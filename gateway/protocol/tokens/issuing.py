@@ -1,4 +1,4 @@
-"""Issuing tokens: access, ID and refresh tokens of one answer, and those that go through a browser.
+"""Issuing tokens: access, ID and refresh tokens of one answer, and tokens through a browser.
 
 Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 and RFC 9449 §6.1 (cnf), OpenID Connect Core §2;
 Keycloak: 2.1 to 2.3 headers and keys to lifetimes
@@ -71,7 +71,7 @@ _TOKEN_ID: Final = re.compile(r"(on|of|tr)(rt|lt)([a-z]{2}):.+", re.ASCII | re.D
 
 
 class SessionKind(StrEnum):
-    """Where the token's session is stored: Redis, SQL, or nowhere."""
+    """The store of the token's session: Redis, SQL, or none."""
 
     ONLINE = "on"
     OFFLINE = "of"
@@ -118,7 +118,7 @@ _RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
     *("id_token", "not-before-policy", "session_state", "scope", "issued_token_type"),
     *("error", "error_description", "error_uri", "authorization_details"),
 }
-"""What a client reads in a token response. Spec: RFC 6749 §5, RFC 8693 §2.2, RFC 9396 §7"""
+"""The members of a token response. Spec: RFC 6749 §5, RFC 8693 §2.2, RFC 9396 §7"""
 
 _MOST_NAMED: Final = 10
 """Withheld roles that an event lists."""
@@ -146,7 +146,7 @@ class SessionPart:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """What is to be issued. `grant` is the grant's two letters in the jti's prefix."""
+    """The tokens to issue. `grant` is the grant's two letters in the jti's prefix."""
 
     context: ClaimsContext
     grant: str
@@ -159,13 +159,13 @@ class Issue:
     lifespan: timedelta | None = None
     """Of the access token, for the authorization endpoint; None for that of realm and client."""
     always_refreshable: bool = False
-    """There is a refresh token whatever the client's `use.refresh.tokens` says."""
+    """There is a refresh token, also against the client's `use.refresh.tokens`."""
     id_token_encrypter: Encrypter | None = field(default=None, repr=False)
     """Of a client that wants encrypted ID tokens: it gets none without."""
     refreshable: bool = True
     """Whether there may be a refresh token."""
     id_token_alone: bool = False
-    """An ID token is delivered, whatever the scopes are, and the access token is not."""
+    """An ID token is delivered with any scopes, and the access token is not."""
     audiences: frozenset[str] | None = None
     """The access token is for none but these; None: for all that mappers and roles give."""
     left_out: frozenset[RoleKey] | None = None
@@ -175,7 +175,7 @@ class Issue:
     exchanged_tokens: tuple[str, ...] = ()
     """The ids of the access tokens whose revocation ends the tokens too."""
     binding: Mapping[str, str] = field(default_factory=dict)
-    """What the tokens are bound to in any case: of a token that they replace."""
+    """The binding of the token that these tokens replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """Further hashes of the ID token: `c_hash`, `s_hash`. Spec: OpenID Connect Core §3.3.2.11"""
     id_token_is_detached_signature: bool = False
@@ -207,7 +207,7 @@ class TokenResponse:
     issued_token_type: str | None = None
     """Of a token exchange. Spec: RFC 8693 §2.2.1"""
     mapped: MappedClaims = field(default_factory=MappedClaims, repr=False)
-    """What mappers add."""
+    """The claims of mappers."""
 
     def document(self) -> dict[str, Any]:
         members = {

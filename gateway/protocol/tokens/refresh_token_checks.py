@@ -157,7 +157,7 @@ class RefreshTokens:
     async def session_to_leave(
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> UserSession:
-        """Return the session that a client leaves, whatever refuses its use now.
+        """Return the session that a client leaves, also where its use is refused now.
 
         A refusal of user, certificate or device may end; the revocation does not. Raises OAuthError
         or StoreUnavailable.
@@ -194,7 +194,7 @@ class RefreshTokens:
             raise _refused("Invalid refresh token", "it was exchanged from a revoked token")
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
-        """Tell whether the token's family would take it now; asking changes nothing."""
+        """Return whether the token's family would take it now; asking changes nothing."""
         realm, rotations = request.realm.realm, self._database.rotations
         max_reuse = realm.refresh_tokens.max_reuse
         if not realm.refresh_tokens.revoke_on_use:

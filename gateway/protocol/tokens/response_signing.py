@@ -25,7 +25,7 @@ _ABOUT_THE_JWT: Final = OWN_CLAIMS | frozenset(
     {"exp", "iat", "nbf", "jti", "iss", "aud", "sub", "typ", "azp", "sid", "scope", "cnf"}
 )
 _OF_THE_SUBJECT: Final = frozenset({"aud", "sub"})
-"""What a lightweight token may leave to introspection."""
+"""The claims that a lightweight token may leave to introspection."""
 _ABOUT_THE_ANSWER: Final = frozenset({*LAST_IN_INTROSPECTION, "jwt"})
 
 
@@ -84,7 +84,7 @@ def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict
 
 
 def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the claims of a verified token with those that introspection adds about its user.
+    """Return the claims of a verified token with the claims that introspection adds about its user.
 
     Only a missing `sub` or `aud` of a lightweight token comes from the answer.
     """
