@@ -171,7 +171,9 @@ def revoke(certificate: str, directory: Path) -> None:
     named = directory / certificate_name(certificate)
     path = named if named.is_file() else Path(certificate)
     with _exit_codes():
-        changed = development_pki.revoke(directory, _load_certificate(str(path)), now=_now())
+        changed = development_pki.revoke_certificate(
+            directory, _load_certificate(str(path)), now=_now()
+        )
     click.echo(f"{certificate} {'is revoked now' if changed else 'was revoked before'}")
 
 

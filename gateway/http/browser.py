@@ -299,7 +299,9 @@ class BrowserEndpoint(GuardedEndpoint):
         query = parse_form(query_string)
         from_body = is_post and not self._has_own_forms
         names = [name for name, _ in query]
-        parameters = Parameters.of(body, names) if from_body else Parameters.of(query)
+        parameters = (
+            Parameters.from_pairs(body, names) if from_body else Parameters.from_pairs(query)
+        )
         cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
         request = BrowserRequest(
             protocol=await self._context.request(entry, exchange.facts, parameters),
@@ -419,7 +421,7 @@ class BrowserCookies:
     async def identity(self, request: BrowserRequest) -> BrowserIdentity | None:
         """Return who is signed in: the first identity cookie that holds."""
         for value in request.cookies.get(CookieName.IDENTITY, ()):
-            found = await self._identities.find(request.protocol, value)
+            found = await self._identities.find_identity(request.protocol, value)
             if found is not None:
                 return found
         return None

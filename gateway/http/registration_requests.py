@@ -158,7 +158,7 @@ class RegistrationRequests:
         """Return the administrator, and the web origins of the client in use."""
         realm = request.realm.realm
         try:
-            active = await self.access_tokens.active(request, credential.token)
+            active = await self.access_tokens.find_active(request, credential.token)
             client = active.client.client
             await self.constraint.require(request, client, active.claims, credential)
         except InvalidToken as error:

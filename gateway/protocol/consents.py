@@ -26,20 +26,14 @@ class ConsentDetail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConsentItem:
-    """A client scope that the user is asked for; `text` may name a message, as `${key}`.
-
-    An empty `scope` is the client itself.
-    """
+    """A client scope to consent to, or the client itself if empty; `text` may name a message."""
 
     scope: str
     text: str
 
 
 class Consents:
-    """Asks for consents, stores them, and tells whether they still hold.
-
-    Methods raise StoreUnavailable.
-    """
+    """Asks for consents, stores them, and checks them. Methods raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,10 +53,7 @@ class Consents:
     async def grant(
         self, client: Client, user: UserEntry, scopes: GrantedScopes, now: datetime
     ) -> None:
-        """Store that the user consents to the displayed scopes, beside those of before.
-
-        A client that requires no consent gets none.
-        """
+        """Store the consent to the displayed scopes, if the client requires it, beside others."""
         items = displayed_items(client, user, scopes)
         if not items:
             return
@@ -76,7 +67,7 @@ class Consents:
             )
 
     async def holds(self, client: Client, user: UserEntry, scopes: GrantedScopes) -> bool:
-        """Tell whether the user's consent covers the scopes, or none is required."""
+        """Return whether the user's consent covers the scopes, or none is required."""
         return not await self.missing(client, user, scopes)
 
 
@@ -90,11 +81,7 @@ def displayed_items(
 def requested_items(
     client: Client, user: UserEntry, scopes: GrantedScopes
 ) -> tuple[ConsentItem, ...]:
-    """Return the items of a consent page that is shown in any case.
-
-    Without a displayed scope the client itself is asked for: mappers of the client, and scopes that
-    are not displayed, tell it about the user too.
-    """
+    """Return the items of a consent page; the client itself where no scope is displayed."""
     permitted = scopes.permitted_to(user.roles).chosen.scopes
     found = (bound.scope for bound in permitted)
     return tuple(

@@ -40,7 +40,7 @@ def known_device_claims(client: Client, claims: Mapping[str, Any]) -> dict[str, 
 
 
 class Devices:
-    """Refuses devices that ask too often, and locks those that are refused too often."""
+    """Refuses devices that ask too often, and locks devices that are refused too often."""
 
     def __init__(self, locks: DeviceLocks, limiter: RateLimiter) -> None:
         self._locks = locks

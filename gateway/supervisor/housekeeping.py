@@ -194,7 +194,7 @@ async def write_seen_certificates(
 async def _write(seen: SeenCertificates, *, available: bool) -> bool:
     """Write, and return whether the store is available; log when it begins not to be."""
     try:
-        await seen.write()
+        await seen.write_sightings()
     except StoreUnavailable as failure:
         if available:
             log = structlog.get_logger()

@@ -59,7 +59,7 @@ class Console:
     administered: UserCredentials
 
     async def label_own(self) -> None:
-        await self.own.label(CALLER, "device", "Phone")
+        await self.own.label_credential(CALLER, "device", "Phone")
 
     async def label(self) -> None:
         await self.administered.label_credential(

@@ -283,7 +283,7 @@ async def test_a_name_of_two_realms_is_refused_and_logged_once(setup: _Setup) ->
     assert log["reason"] == f"taken.example.org is a host of {claims}"
     table = await setup.current.table()
     with pytest.raises(UnknownServer, match=claims):
-        table.find("taken.example.org:1", None)
+        table.find_site("taken.example.org:1", None)
     await setup.put("other", SHOP)
     setup.channel.send(realm_topic("other-id"))
     assert "taken.example.org" in await setup.hosts()
@@ -304,7 +304,7 @@ async def test_a_wildcard_opens_no_host_of_an_unreadable_site(setup: _Setup) -> 
             found = find_rule(table, request)
             assert isinstance(found, tuple) is is_open, (topic, name, found)
         with pytest.raises(UnknownServer):
-            table.find("wiki.example.org", proxy_server("*.example.org:443", "https"))
+            table.find_site("wiki.example.org", proxy_server("*.example.org:443", "https"))
     await setup.put("demo", WIKI)
     setup.channel.send(realm_topic("demo-id"))
     assert (await setup.current.table()).site("wiki.example.org") == WIKI

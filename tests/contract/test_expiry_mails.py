@@ -60,7 +60,7 @@ class _Gateways:
         seen = SeenCertificates(self.first)
         for each in leaves:
             seen.note("demo-id", each, self.clock.now())
-        await seen.write()
+        await seen.write_sightings()
 
     async def queued(self, days: int = 0) -> list[QueuedMail]:
         """Let days pass and both gateways work at once; return the mails that they queued."""

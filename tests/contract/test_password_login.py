@@ -493,7 +493,7 @@ async def test_logins_beyond_the_room_to_wait_are_shed_uncounted(
     await store_user(database)
     gateway = open_gateway(redis_server, CountingHasher(1, waiting=0))
     at_work = asyncio.create_task(
-        gateway.hasher.check(
+        gateway.hasher.check_password(
             WRONG, None, realm_id=REALM.id, algorithm="pbkdf2-sha256", iterations=3_000_000
         )
     )

@@ -144,7 +144,7 @@ class Imports:
         async with self.database.read() as stores:
             (credential,) = await stores.users.credentials(realm_id, user.id)
         stored = (credential.credential_data, credential.secret_data)
-        return await self.passwords.check(
+        return await self.passwords.check_password(
             Secret(password), stored, realm_id=realm_id, algorithm=None
         )
 

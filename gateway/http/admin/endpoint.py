@@ -321,7 +321,7 @@ class AdminEndpoint(GuardedEndpoint):
         request = AdminRequest(
             acting=acting,
             path=scope["path_params"],
-            query=Parameters.of(pairs) if pairs else Parameters(),
+            query=Parameters.from_pairs(pairs) if pairs else Parameters(),
             pairs=pairs,
             public_url=self._services.context.public_url,
             # As it was sent.

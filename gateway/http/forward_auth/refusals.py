@@ -134,7 +134,7 @@ class RefusalPages:
         return replace(
             view,
             switch_action=leading_to(SIGN_OUT_PATH, wanted),
-            session_code=self._codes.issue(values, self._clock.now()),
+            session_code=self._codes.issue_code(values, self._clock.now()),
         )
 
 

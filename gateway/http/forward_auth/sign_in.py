@@ -172,7 +172,9 @@ class SignOutHandler:
             return await self._signed_out(request, wanted, ())
         code = request.form.get("session_code", "")
         if not self._codes.holds(code, values, visit.request.now):
-            return await self._ask(request, wanted, self._codes.issue(values, visit.request.now))
+            return await self._ask(
+                request, wanted, self._codes.issue_code(values, visit.request.now)
+            )
         return await self._signed_out(request, wanted, await self._sign_out.end(visit, values))
 
     async def _ask(self, request: SiteRequest, wanted: str | None, code: str) -> Reply:

@@ -72,7 +72,7 @@ class AuthorizationHandler:
     ) -> Reply:
         """Begin with the page of `use`."""
         try:
-            asked = await self._endpoint.check(request.protocol)
+            asked = await self._endpoint.check_request(request.protocol)
             exchange.log.client = asked.client.client.client_id
             browser = await self._cookies.browser(request)
             if Prompt.CREATE in asked.prompt:

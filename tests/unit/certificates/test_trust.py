@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from gateway.certificates.trust import REFUSED_BYTES, REMEMBERED_BYTES
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke
+from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke_certificate
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import (
@@ -172,7 +172,9 @@ def test_revocation_takes_effect_on_the_next_use(own_zoo: Zoo) -> None:
     reader = reader_of(own_zoo)
     der = own_zoo["valid"].der
     assert reader.read(der, verified_by_proxy=True).trust_level is TRUSTED
-    revoke(own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC))
+    revoke_certificate(
+        own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC)
+    )
     refused = reader.read(der, verified_by_proxy=True)
     assert refused.trust_level is REFUSED
     assert refused.reason == "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"
