@@ -107,7 +107,6 @@ _USES: Final[Mapping[str, str]] = {
 }
 """Function that reads a credential -> the call, in its module, that asks the rule."""
 _READ_ALONE: Final[Mapping[str, str]] = {
-    "gateway/admin/resource_kinds.py:__init__": "a site, not a session",
     "gateway/admin/registration/tokens.py:verify_token": "registration tokens are no sign-in",
     "gateway/authentication/action_tokens.py:read_action_token": "reads for the endpoint of links",
     "gateway/forward_auth/browser.py:end": "ends sessions",
