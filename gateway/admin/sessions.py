@@ -56,7 +56,7 @@ class RealmSessions(_SessionAdministration):
             await _reject_tokens(change)
             await self._online.end_of_realm(change.realm.id)
 
-    async def end_all(self, acting: Acting) -> int:
+    async def end_all_sessions(self, acting: Acting) -> int:
         """Do the same, and return how many sessions there were.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
@@ -70,7 +70,7 @@ class RealmSessions(_SessionAdministration):
         async with self._changes.begin(acting) as change:
             change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
 
-    async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
+    async def end_session(self, acting: Acting, session_id: str, *, offline: bool) -> None:
         """End one session; raises NotFound where there is none of that kind.
 
         An offline one ends with the online session of the same id, as in Keycloak 26.7; an online
@@ -78,10 +78,10 @@ class RealmSessions(_SessionAdministration):
         """
         online: UserSession | None = None
         with suppress(StoreUnavailable) if offline else nullcontext():
-            online = await self._online.find(acting.realm.id, session_id)
+            online = await self._online.find_session(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            begun_in_it = await stores.offline_sessions.find(realm_id, session_id)
+            begun_in_it = await stores.offline_sessions.find_session(realm_id, session_id)
             existing(begun_in_it if offline else online, _NO_SESSION)
             ending = (online, begun_in_it if offline else None)
             await queue_logout_notices(stores, [one for one in ending if one], change.now)
@@ -92,17 +92,17 @@ class RealmSessions(_SessionAdministration):
             _record_end(change, session_id)
         await self._online.end(acting.realm.id, session_id)
 
-    async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
+    async def end_session_of_either_kind(self, acting: Acting, session_id: str) -> None:
         """End one session of either kind; raises NotFound where there is none.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         online = None
         with suppress(StoreUnavailable):
-            online = await self._online.find(acting.realm.id, session_id)
+            online = await self._online.find_session(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            offline = await stores.offline_sessions.find(realm_id, session_id)
+            offline = await stores.offline_sessions.find_session(realm_id, session_id)
             ending = tuple(one for one in (online, offline) if one is not None)
             await queue_logout_notices(stores, ending, change.now)
             ended = await stores.offline_sessions.end(realm_id, session_id)
@@ -116,7 +116,7 @@ class RealmSessions(_SessionAdministration):
             async with self._changes.begin(acting) as change:
                 _record_end(change, session_id)
 
-    async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
+    async def count_sessions_by_client(self, realm: Realm) -> list[dict[str, Any]]:
         """Return the number of sessions of each client that has any."""
         async with self._database.read() as stores:
             clients = await stores.clients.ids(realm.id)
@@ -154,14 +154,16 @@ async def _reject_tokens(change: Change) -> int:
 class UserSessions(_SessionAdministration):
     """The use cases. All raise NotFound and StoreUnavailable."""
 
-    async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+    async def list_online_sessions(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
             return await written_sessions(
                 stores, realm, await self._online.of_user(realm.id, user_id)
             )
 
-    async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
+    async def list_offline_sessions(
+        self, realm: Realm, user_id: str, client: str
+    ) -> list[dict[str, Any]]:
         """Return the offline sessions with the client of that internal id."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
@@ -170,7 +172,7 @@ class UserSessions(_SessionAdministration):
             taken = [session for session in sessions if client in session.clients]
             return await written_sessions(stores, realm, taken)
 
-    async def consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+    async def list_consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         """Return the clients that have a consent or offline tokens of the user."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
@@ -189,7 +191,7 @@ class UserSessions(_SessionAdministration):
     async def revoke_consent(self, acting: Acting, user_id: str, client_id: str) -> None:
         """Revoke the consent to the client with that public name, and its tokens.
 
-        The client leaves the user's sessions, so that a withdrawn consent ends what it allowed.
+        The client leaves the user's sessions: without the consent it may not take part in them.
         """
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
@@ -204,23 +206,19 @@ class UserSessions(_SessionAdministration):
         if withdrawn.consent:
             await detach_from_sessions(self._online, user, client)
 
-    async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
+    async def list_sessions_of_both_kinds(
+        self, realm: Realm, user_id: str
+    ) -> tuple[UserSession, ...]:
         """Return the online sessions, then the offline ones."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
             offline = await stores.offline_sessions.of_user(realm.id, user_id)
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
-    async def log_out(self, acting: Acting, user_id: str) -> None:
-        """Do as `end_all`.
-
-        Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
-        """
-        await self.end_all(acting, user_id)
-
-    async def end_all(self, acting: Acting, user_id: str) -> int:
+    async def end_all_sessions(self, acting: Acting, user_id: str) -> int:
         """End online and offline sessions, and reject all tokens issued so far; return how many.
 
+        Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         online: tuple[UserSession, ...] = ()
@@ -238,7 +236,7 @@ class UserSessions(_SessionAdministration):
 
 
 async def _reject_tokens_of_user(change: Change, user_id: str) -> None:
-    """Reject what was issued so far; a link to a new address ends in the same second too."""
+    """Reject the tokens issued so far; a link to a new address ends in the same second too."""
     before = await get_user_for_update(change.stores, change.realm.id, user_id)
     without = without_pending_email(before)
     after = replace(without, not_before=int(change.now.timestamp()))
@@ -260,13 +258,13 @@ async def written_sessions(
 class ClientSessions(_SessionAdministration):
     """The use cases. All raise NotFound and StoreUnavailable."""
 
-    async def count(self, realm: Realm, client_id: str, *, offline: bool) -> int:
+    async def count_sessions(self, realm: Realm, client_id: str, *, offline: bool) -> int:
         async with self._database.read() as stores:
             client = await get_client(stores, realm.id, client_id)
             store = stores.offline_sessions if offline else self._online
             return await store.count_of_client(realm.id, client.id)
 
-    async def page(
+    async def list_sessions(
         self, realm: Realm, client_id: str, page: ListingPage, *, offline: bool
     ) -> list[dict[str, Any]]:
         """Return a page of the sessions of one kind, oldest first; raises TooMany."""
@@ -279,7 +277,7 @@ class ClientSessions(_SessionAdministration):
             require_one_answer(found, "sessions")
             return await written_sessions(stores, realm, found)
 
-    async def of_both_kinds(
+    async def list_sessions_of_both_kinds(
         self, realm: Realm, client_id: str, first: int, maximum: int
     ) -> tuple[UserSession, ...]:
         """Return a page of the sessions of both kinds, online ones first."""

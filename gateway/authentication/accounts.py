@@ -85,7 +85,7 @@ class Accounts:
         Raises AmbiguousAttribute where several users have them, even in another case.
         """
         async with self._database.read() as stores:
-            found = await stores.users.search(realm_id, UserQuery(attributes=values), 0, 2)
+            found = await stores.users.search_users(realm_id, UserQuery(attributes=values), 0, 2)
         if len(found) > 1:
             raise AmbiguousAttribute
         for user in found:

@@ -80,7 +80,7 @@ class PasswordCheck:
         policy, credential, stored = realm.password_policy, account.password, None
         if credential is not None and admitted and account.may_sign_in:
             stored = (credential.credential_data, credential.secret_data)
-        right = await self._passwords.check(
+        right = await self._passwords.check_password(
             given,
             stored,
             realm_id=realm.id,
@@ -213,7 +213,7 @@ class _StoredPasswords:
         return self.credential.created_at
 
     async def is_it(self, password: Secret) -> bool:
-        return await self.hasher.check(
+        return await self.hasher.check_password(
             password,
             (self.credential.credential_data, self.credential.secret_data),
             realm_id=self.realm.id,

@@ -21,7 +21,12 @@ from gateway.authentication.realm_profile import (
     own_locked_names,
     requested_profile,
 )
-from gateway.authentication.unique_names import NameTaken, own_name_violations, require_free_names
+from gateway.authentication.unique_names import (
+    NameTaken,
+    named_by_address,
+    own_name_violations,
+    require_free_names,
+)
 from gateway.domain.authentication import ActionToken, ProfileField
 from gateway.domain.errors import InvalidInput, RealmgateError
 from gateway.domain.events import Detail
@@ -146,7 +151,7 @@ class OwnProfile:
         shown = {
             name: self._canonical(name, values)
             for name, values in sent.values.items()
-            if rules.shows_attribute(name, Viewer.USER)
+            if rules.shows_attribute(name, Viewer.USER) and name not in self._ignored
         }
         if not sent.with_attributes:
             free = {name: known[name] for name in known if name not in rules.attributes}
@@ -227,6 +232,11 @@ class OwnProfile:
         return own_locked_names(self.entry)
 
     @property
+    def _ignored(self) -> frozenset[str]:
+        """What documents of users may have and change nothing: a name that is the address."""
+        return frozenset({USERNAME} if self._has_email_as_username else ())
+
+    @property
     def _follows_email(self) -> bool:
         """Whether the user name of a user who registers is the address."""
         return self.is_new and self._has_email_as_username
@@ -273,8 +283,7 @@ class OwnProfile:
         """
         if after.email != before.email:
             after = replace(after, email_verified=False)
-            if self._has_email_as_username and after.email is not None:
-                after = replace(after, username=after.email)
+        after = named_by_address(self.entry.realm.login, after)
         if after == before:
             return after
         try:

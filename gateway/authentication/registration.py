@@ -294,7 +294,7 @@ class Registrations:
             unnamed = replace(user, username=user.id, email=None)
             names = await require_free_names(stores, realm, unnamed)
             await _store_registered_user(stores, realm, replace(draft, user=unnamed), names)
-            await stores.users.remove(realm.id, user.id)
+            await stores.users.remove_user(realm.id, user.id)
         raise refusal
 
 

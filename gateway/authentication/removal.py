@@ -36,7 +36,7 @@ class AccountRemoval:
         """Remove a user whose row is locked, with its offline sessions and refresh tokens."""
         for session in await stores.offline_sessions.of_user(user.realm_id, user.id):
             await stores.refresh_tokens.end_of_session(user.realm_id, session.id)
-        await stores.users.remove(user.realm_id, user.id)
+        await stores.users.remove_user(user.realm_id, user.id)
 
     async def end_sessions(self, user: User) -> None:
         """End the online sessions and forget the failures, after the user was removed.

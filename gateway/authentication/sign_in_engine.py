@@ -174,7 +174,7 @@ class SignInEngine:
     async def end(self, session: AuthenticationSession) -> None:
         """Remove the session of a tab."""
         sessions = self._services.authentication_sessions
-        await sessions.remove(session.realm_id, session.id, session.tab_id)
+        await sessions.remove_tab(session.realm_id, session.id, session.tab_id)
 
     async def _stored(
         self, context: SignInContext, before: AuthenticationSession, step: SignInResult
@@ -273,7 +273,7 @@ class SignInEngine:
         form: Form | None,
     ) -> SignInResult:
         """Go on at an execution, with its form or by showing it."""
-        found = context.realm.sign_in.find(session.flow)
+        found = context.realm.sign_in.find_flow(session.flow)
         path = () if found is None else found.path(execution)
         if not path or _has_lost_session(context, session):  # the flow was changed meanwhile
             return await self._restart(context, session)
@@ -284,7 +284,7 @@ class SignInEngine:
     async def _step(
         self, context: SignInContext, session: AuthenticationSession, work: _Work
     ) -> SignInResult:
-        flow = context.realm.sign_in.find(session.flow)
+        flow = context.realm.sign_in.find_flow(session.flow)
         if flow is None:
             error = InvalidUserCredentials(EventError.NOT_ALLOWED)
             return Refused(error, context.client, session)

@@ -242,9 +242,9 @@ class Validity:
     async def _stored(self, realm: Realm, name: SessionName) -> UserSession | None:
         """Return the stored session; reading an offline session keeps no writer waiting."""
         if not name.offline:
-            return await self._online.find(realm.id, name.id)
+            return await self._online.find_session(realm.id, name.id)
         async with self._database.read() as stores:
-            return await stores.offline_sessions.find(realm.id, name.id)
+            return await stores.offline_sessions.find_session(realm.id, name.id)
 
     async def _user(
         self, realm: Realm, issued: IssuedCredential, session: UserSession | None

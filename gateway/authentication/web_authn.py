@@ -380,7 +380,9 @@ class KeyCheck:
         """Tell whether the key has signed; its counter is stored where that is `admitted`."""
         details = sign_in.event_details
         try:
-            counter = self._web_authn.verify(presented.response, presented.rules, key.public_key)
+            counter = self._web_authn.verify_assertion(
+                presented.response, presented.rules, key.public_key
+            )
         except WebAuthnRejected as rejected:
             details[Detail.WEB_AUTHN_ERROR_DETAIL] = str(rejected)
             return False

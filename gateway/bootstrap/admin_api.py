@@ -74,14 +74,12 @@ from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.http.admin.certificates import expiry_operations, explanation_operations
 from gateway.http.admin.client_scopes import client_scope_operations
-from gateway.http.admin.clients import client_operations
-from gateway.http.admin.components import component_operations
+from gateway.http.admin.clients import client_operations, registration_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
 from gateway.http.admin.groups import group_operations
 from gateway.http.admin.operations import Operation
-from gateway.http.admin.realms import realm_operations, session_operations
-from gateway.http.admin.registration import registration_operations
+from gateway.http.admin.realms import component_operations, realm_operations, session_operations
 from gateway.http.admin.resources import resource_operations
 from gateway.http.admin.roles import role_operations
 from gateway.http.admin.server_info import ServerInformation, server_operations
@@ -148,6 +146,7 @@ def realm_file_use_cases(services: Services, clients: ClientAdministration) -> R
         creation=realm_creation(services),
         partial_export=PartialExport(services.database),
         partial_import=PartialImport(
+            database=services.database,
             changes=services.changes,
             clients=clients,
             passwords=services.passwords,

@@ -159,7 +159,7 @@ async def check_encryption_keys(database: Database, settings: Settings) -> None:
         async with database.read() as stores:
             realm = await stores.realms.find_by_name(MASTER)
             if realm is not None:
-                await stores.keys.list(realm.id)
+                await stores.keys.list_keys(realm.id)
     except SecretUnreadable as failure:
         source = (
             f"{settings.encryption_key_file} (REALMGATE_ENCRYPTION_KEY_FILE)"
@@ -483,13 +483,17 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 database,
                 clock,
                 invalidation,
-                read_changes=follower.read,
+                read_changes=follower.read_changes,
                 file=file,
                 age=settings.cache_age,
                 public_urls=public_urls(settings),
             ),
             authorities=CurrentAuthorities(
-                database, clock, invalidation, read_changes=follower.read, age=settings.cache_age
+                database,
+                clock,
+                invalidation,
+                read_changes=follower.read_changes,
+                age=settings.cache_age,
             ),
             certificate_owners=CachedCertificateOwners(
                 database, clock, invalidation, age=settings.cache_age

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gateway.admin.expiry import ExpiryListing
     from gateway.admin.groups import GroupUseCases
     from gateway.admin.key_rotation import RealmKeys
-    from gateway.admin.protected_sites import AnySite
     from gateway.admin.realms import RealmUseCases
+    from gateway.admin.resource_kinds import AnySite
     from gateway.admin.resources import ResourceAdministration, ResourceKind
     from gateway.admin.roles import RoleUseCases
     from gateway.admin.sessions import SessionUseCases

@@ -182,7 +182,7 @@ class Console:
         self, handler: PageHandler, request: BrowserRequest, exchange: Exchange
     ) -> Reply:
         """Answer a request to a page: show it, or take its form."""
-        client = await self._clients.find(request.protocol)
+        client = await self._clients.find_console(request.protocol)
         identity = await self.identity(request, client)
         if identity is None and request.is_form:
             return self.see_other(request, handler.page)
@@ -330,7 +330,7 @@ class AccountActions:
         page = account_page(sent.get("page") or "")
         if named is None or page is None:
             raise invalid_request_page("no action, or no page of the console")
-        client = await self._clients.find(request.protocol)
+        client = await self._clients.find_console(request.protocol)
         action, parameter = named.groups()
         return await self._console.begin(
             request, exchange, client, page, action=action, parameter=parameter
@@ -338,7 +338,7 @@ class AccountActions:
 
     async def sign_out(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """End the session of the browser."""
-        client = await self._clients.find(request.protocol)
+        client = await self._clients.find_console(request.protocol)
         identity = await self._console.identity(request, client)
         if identity is None:
             return self._console.see_other(request, AccountPage.PERSONAL_INFO)

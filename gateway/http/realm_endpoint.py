@@ -311,4 +311,4 @@ class RealmEndpoint(GuardedEndpoint):
             return Parameters()
         form = await read_form(receive, exchange.facts.headers.values)
         query = scope["query_string"]
-        return Parameters.of(form, query_names(query) if query else ())
+        return Parameters.from_pairs(form, query_names(query) if query else ())

@@ -34,6 +34,7 @@ from gateway.protocol.scopes import resolve_claims
 from gateway.protocol.sessions import (
     CodeIssue,
     Joined,
+    NewSession,
     Participation,
     Sessions,
     no_code,
@@ -154,17 +155,13 @@ class SessionJoining:
             joined = await self._sessions.renew(realm, renewed, client, part, now, issue=issue)
             if joined is not None:
                 return joined
-        return await self._sessions.begin_in_browser(
-            realm,
+        new = NewSession(
             user,
-            client,
-            part,
-            address=request.remote_address,
+            request.remote_address,
             remember_me=finished.remember_me,
             notes=_session_notes({}, finished, request),
-            now=now,
-            issue=issue,
         )
+        return await self._sessions.begin(realm, client, new, part, now, issue=issue)
 
 
 def _requested_acr(claims: Mapping[str, Any]) -> Sequence[str]:

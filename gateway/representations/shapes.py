@@ -1,7 +1,7 @@
 """The shapes of single fields: what each accepts, its error text, how it is written back; names.
 
 Like Keycloak's, they take "true" or 0 for a boolean, "300" for a number, and a number or a boolean
-for a text; the empty text for a boolean or a number is null. The mask that stands for a secret
+for a text; the empty text for a boolean or a number is null. The mask of a secret
 keeps the old secret when it is sent back.
 
 Names stand in URLs, keys and headers: realm names, ids, client ids, user names. Keycloak: the
@@ -83,7 +83,7 @@ class Flag(Verbatim):
 
 @dataclass(frozen=True, slots=True)
 class Count(Verbatim):
-    """A whole number within bounds; its digits as text are taken too."""
+    """A whole number within bounds, also as `300.0` or `3e2`; its digits as text are taken too."""
 
     least: int = 0
     most: int = MAX_INTEGER
@@ -92,6 +92,8 @@ class Count(Verbatim):
 
     def read(self, value: Any, path: str) -> int:
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+        if isinstance(number, float) and number.is_integer():
+            number = int(number)
         if isinstance(number, bool) or not isinstance(number, int):
             raise mistyped(path, value, self._allowed())
         if not self.least <= number <= self.most:
@@ -149,7 +151,7 @@ class OneOf(Verbatim):
 class Choice(Generic[ChoiceT]):
     """One of the values of enumerations; `any_case` takes them in capitals as well.
 
-    With `by_number`, its place among them stands for a value, as Keycloak's decoder has it.
+    With `by_number`, a value may be given by its place, as Keycloak's decoder takes it.
     """
 
     choices: Iterable[ChoiceT]

@@ -143,7 +143,7 @@ _PERMISSIONS: Final = "permissions"
 
 @dataclass(frozen=True, slots=True)
 class _Members(Verbatim):
-    """An object of known members: those that are not null, in the order of the table, as JSON."""
+    """An object of known members: the members with a value, in the order of the table, as JSON."""
 
     representation: str
     shapes: Mapping[str, Shape]
@@ -323,7 +323,7 @@ def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _sentence(violation: Violation) -> str:
-    """Return field and message, and in brackets what the message is about, such as a range."""
+    """Return field and message, and in brackets its parameters, such as a range."""
     limits = ", ".join(str(value) for value in violation.parameters[1:] if value is not None)
     return f"{violation.field}: {violation.message}" + (f" ({limits})" if limits else "")
 
@@ -341,7 +341,7 @@ def render_metadata(
     viewer: Viewer = Viewer.ADMIN,
     locked: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """Return what the viewer sees; `known` of a user that there is already.
+    """Return the metadata that the viewer sees; `known`: of an existing user.
 
     `locked` are attributes that are not changed, whatever the profile says.
     """

@@ -102,7 +102,7 @@ class CurrentAuthorities:
     async def _load(self, realm_id: str, now: datetime) -> RegisteredAuthorities:
         version, connection = self._version, self._connection
         async with self._database.read() as stores:
-            found = await stores.authorities.list(realm_id)
+            found = await stores.authorities.list_values(realm_id)
         self._outage_at = None
         before = self._realms.get(realm_id)
         # The same object as long as nothing has changed: what was prepared from it stays valid.

@@ -164,7 +164,7 @@ class SegmentReader:
         noted = int(text) if len(text) == _DIGITS and text.isdigit() else 0
         return noted if _HEAD <= noted <= self.end else _HEAD
 
-    def read(self, position: int, most: int) -> bytes:
+    def read_octets(self, position: int, most: int) -> bytes:
         """Return at most `most` octets from the position on."""
         return os.pread(self._descriptor, max(0, min(most, self.end - position)), position)
 
@@ -172,7 +172,7 @@ class SegmentReader:
         """Write the position up to which it is stored."""
         os.pwrite(self._descriptor, _head(position), 0)
 
-    def remove(self) -> None:
+    def remove_segment(self) -> None:
         self._path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -246,7 +246,7 @@ class Drain:
             await self._add(batches)
             segment.note(position)
         if segment.is_complete:
-            segment.remove()
+            segment.remove_segment()
 
     async def _add(self, batches: list[list[LoggedEvent]]) -> None:
         """Store the batches and what listeners queue in one transaction, or each event alone."""
@@ -270,7 +270,7 @@ class Drain:
 async def _read(segment: SegmentReader, position: int) -> tuple[list[list[LoggedEvent]], int]:
     """Return a few batches from the position on, none at the end, and where they end."""
     batches: list[list[LoggedEvent]] = []
-    while len(batches) < AT_ONCE and (chunk := segment.read(position, BATCH)):
+    while len(batches) < AT_ONCE and (chunk := segment.read_octets(position, BATCH)):
         whole = chunk[: chunk.rfind(END) + 1]
         if not whole and len(chunk) < BATCH:
             break  # a record is being written, or its writer died meanwhile

@@ -44,7 +44,9 @@ class RealmTextCache:
         self._version = 0
         invalidation.subscribe(self._invalidate)
 
-    async def find(self, realm_id: str, locales: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(
+        self, realm_id: str, locales: Sequence[str]
+    ) -> Mapping[str, Mapping[str, str]]:
         now = self._clock.now()
         found = {locale: self._fresh(realm_id, locale, now) for locale in locales}
         missing = [locale for locale, texts in found.items() if texts is None]
@@ -67,7 +69,9 @@ class RealmTextCache:
         version, found = self._version, {}
         async with self._database.read() as stores:
             for locale in locales:
-                document = await stores.documents.find(realm_id, DocumentKind.LOCALIZATION, locale)
+                document = await stores.documents.find_document(
+                    realm_id, DocumentKind.LOCALIZATION, locale
+                )
                 found[locale] = document or _NO_TEXTS
         # What changed meanwhile may not be in what was read.
         if version == self._version:

@@ -38,11 +38,11 @@ async def test_a_scope_goes_by_its_new_name(
         await stores.clients.add(device)
     assignment = ClientScopeAssignment(Changes(other_gateway, SetClock(NOW), Messages()))
     acting = operator(Realm(id="demo-id", name="demo"))
-    change = assignment.give if given else assignment.take
+    change = assignment.assign_scope if given else assignment.unassign_scope
     async with Changes(database, SetClock(NOW), Messages()).begin(acting, alone=True) as renaming:
         changing = asyncio.create_task(change(acting, device.id, scope.id, RealmDefault.DEFAULT))
         await eventually(lambda: somebody_waits() or changing.done())
-        await renaming.stores.client_scopes.put(scope.realm_id, replace(scope, name="new"))
+        await renaming.stores.client_scopes.put_value(scope.realm_id, replace(scope, name="new"))
         if before:
             renamed = replace(device, default_client_scopes=("new",))
             await renaming.stores.clients.replace(renamed)

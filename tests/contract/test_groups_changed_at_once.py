@@ -30,6 +30,6 @@ async def test_a_default_group_keeps_concurrent_changes(
         await eventually(lambda: somebody_waits() or joining.done())
     await joining
     async with database.read() as stores:
-        stored = await stores.group_catalogue.find("demo-id", staff.id)
+        stored = await stores.group_catalogue.find_group("demo-id", staff.id)
     assert stored is not None
     assert (stored.attributes, stored.is_default) == ({"team": ("blue",)}, True)

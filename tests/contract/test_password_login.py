@@ -323,9 +323,9 @@ async def test_a_permanent_lockout_and_its_end_are_in_the_change_log(
         with pytest.raises(InvalidUserCredentials):
             await gateway.sign_in(realm, password=WRONG)
     assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"]
-    assert await _activation(gateway, database).unlock(operator(REALM), "alice-uuid")
+    assert await _activation(gateway, database).unlock_user(operator(REALM), "alice-uuid")
     assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"] * 2
-    assert not await _activation(gateway, database).unlock(operator(REALM), "alice-uuid")
+    assert not await _activation(gateway, database).unlock_user(operator(REALM), "alice-uuid")
     stored = await _stored(database)
     assert (stored.enabled, stored.attributes) == (True, {})
 
@@ -335,9 +335,9 @@ async def test_an_unlock_does_not_enable_a_user_disabled_by_an_admin(
 ) -> None:
     await store_user(database, enabled=False)
     activation = _activation(gateway, database)
-    assert not await activation.unlock(operator(REALM), "alice-uuid")
+    assert not await activation.unlock_user(operator(REALM), "alice-uuid")
     with pytest.raises(NotFound):
-        await activation.unlock(operator(REALM), "unknown")
+        await activation.unlock_user(operator(REALM), "unknown")
     assert not (await _stored(database)).enabled
     with pytest.raises(AccountDisabled):
         await gateway.sign_in(REALM)
@@ -493,7 +493,7 @@ async def test_logins_beyond_the_room_to_wait_are_shed_uncounted(
     await store_user(database)
     gateway = open_gateway(redis_server, CountingHasher(1, waiting=0))
     at_work = asyncio.create_task(
-        gateway.hasher.check(
+        gateway.hasher.check_password(
             WRONG, None, realm_id=REALM.id, algorithm="pbkdf2-sha256", iterations=3_000_000
         )
     )

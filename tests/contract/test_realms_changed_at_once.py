@@ -64,7 +64,7 @@ async def test_to_log_everybody_out_does_not_undo_an_import(
     acting = await acting_on(other_gateway, "demo")
     async with imports_everywhere.database.write() as stores:
         await stores.realms.replace(replace(await _find(stores), display_name="The Demo"))
-        logging_out = asyncio.create_task(sessions.end_all(acting))
+        logging_out = asyncio.create_task(sessions.end_all_sessions(acting))
         await eventually(lambda: somebody_waits() or logging_out.done())
     await logging_out
     await client.aclose()

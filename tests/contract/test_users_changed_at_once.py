@@ -50,15 +50,15 @@ class Operator:
 
     async def unlock(self) -> None:
         """End the lock-out of alice."""
-        await self.activation.unlock(await acting_on(self.database, "demo"), "alice-uuid")
+        await self.activation.unlock_user(await acting_on(self.database, "demo"), "alice-uuid")
 
     async def disable(self) -> None:
         """Disable alice."""
-        await self.activation.disable(await acting_on(self.database, "demo"), "alice-uuid")
+        await self.activation.disable_user(await acting_on(self.database, "demo"), "alice-uuid")
 
     async def log_out(self) -> None:
         """End all sessions of alice."""
-        await self.sessions.end_all(await acting_on(self.database, "demo"), "alice-uuid")
+        await self.sessions.end_all_sessions(await acting_on(self.database, "demo"), "alice-uuid")
 
     async def guess(self) -> None:
         """Give a wrong password, one too many."""

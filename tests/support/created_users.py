@@ -21,4 +21,4 @@ async def create_user(
     acting = await acting_on(imports.database, realm_name)
     changes = Changes(imports.database, imports.clock, imports.messages)
     passwords = PasswordChanges(NewPasswords(imports.clock, blacklists), imports.passwords)
-    return await UserCreation(changes, passwords).create(acting, document)
+    return await UserCreation(changes, passwords).create_user(acting, document)

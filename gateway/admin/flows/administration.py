@@ -33,25 +33,25 @@ class FlowAdministration(Administration):
         async with self._database.read() as stores:
             return await FlowUnitOfWork.open(stores, realm)
 
-    async def list(self, acting: Acting) -> list[dict[str, Any]]:
+    async def list_flows(self, acting: Acting) -> list[dict[str, Any]]:
         """Return the top-level flows; like Keycloak, not the one of SAML clients."""
         work = await self._open(acting.realm)
         return [
-            _render(work, flow)
+            _render_flow(work, flow)
             for flow in work.flows
             if flow.top_level and flow.alias != _FLOW_OF_SAML
         ]
 
-    async def get(self, acting: Acting, flow_id: str) -> dict[str, Any]:
+    async def get_flow(self, acting: Acting, flow_id: str) -> dict[str, Any]:
         work = await self._open(acting.realm)
-        return _render(work, work.get(flow_id))
+        return _render_flow(work, work.get_flow(flow_id))
 
-    async def executions(self, realm: Realm, alias: str) -> Sequence[dict[str, Any]]:
+    async def list_executions(self, realm: Realm, alias: str) -> Sequence[dict[str, Any]]:
         """Return all executions of a flow and of its sub-flows."""
         work = await self._open(realm)
-        return render_executions(work.flows, work.get_by_alias(alias), work.configs)
+        return render_executions(work.flows, work.get_flow_by_alias(alias), work.configs)
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create_flow(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create an empty flow; executions that are sent with it are ignored, as in Keycloak.
 
         One that is not said to be of the top level is no flow of the realm's list.
@@ -67,13 +67,13 @@ class FlowAdministration(Administration):
         )
         async with changing_flows(self._changes, acting) as (change, work):
             require_alias(work, flow.alias, "create", f"Flow {flow.alias} already exists")
-            if draft.kind is None or work.flows.find(flow.id) is not None:
+            if draft.kind is None or work.flows.find_flow(flow.id) is not None:
                 raise duplicate_resource()
-            work.put(flow)
+            work.put_flow(flow)
             _record(change, OperationType.CREATE, f"{_PATH}/{flow.id}", document)
         return flow.id
 
-    async def replace(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
+    async def replace_flow(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
         """Change alias, description and level of a flow; what uses it goes on to.
 
         As in Keycloak, a description that is not sent is none, and a flow that is not said to be of
@@ -81,8 +81,8 @@ class FlowAdministration(Administration):
         """
         draft = parse_flow(document)
         async with changing_flows(self._changes, acting) as (change, work):
-            flow = work.get(flow_id)
-            shown = _render(work, flow)
+            flow = work.get_flow(flow_id)
+            shown = _render_flow(work, flow)
             change.require_match(lambda: shown)
             if not draft.alias:
                 raise AlreadyExists("Failed to update flow with empty alias name")
@@ -95,30 +95,30 @@ class FlowAdministration(Administration):
                     raise InvalidRequest(f"{name} of a flow cannot be changed in this way")
             top_level = draft.top_level is True
             changed = replace(flow, description=draft.description, top_level=top_level)
-            work.put(replace(changed, alias=draft.alias))
+            work.put_flow(replace(changed, alias=draft.alias))
             await _rename_in_use(change, flow.alias, draft.alias)
             _record(change, OperationType.UPDATE, f"{_PATH}/{flow_id}", document)
 
-    async def remove(self, acting: Acting, flow_id: str) -> None:
+    async def remove_flow(self, acting: Acting, flow_id: str) -> None:
         """Remove a flow with its sub-flows; raises InvalidRequest where it is in use."""
         async with changing_flows(self._changes, acting) as (change, work):
-            flow = work.get(flow_id, "Flow not found")
-            change.require_match(_render, work, flow)
+            flow = work.get_flow(flow_id, "Flow not found")
+            change.require_match(_render_flow, work, flow)
             if flow.built_in:
                 raise InvalidRequest("Can't delete built in flow", WireFamily.PROSE)
             if work.flows.is_part(flow_id):
                 raise InvalidRequest(f"'{flow.alias}' is a sub-flow: delete its execution")
-            work.remove(flow_id)
+            work.remove_flow(flow_id)
             _record(change, OperationType.DELETE, f"{_PATH}/{flow_id}")
 
-    async def copy(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
+    async def copy_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
         """Copy a flow with its sub-flows; return the id of the copy."""
         name = parse_names(document).get("newName") or ""
         async with changing_flows(self._changes, acting) as (change, work):
-            flow = work.get_by_alias(alias)
+            flow = work.get_flow_by_alias(alias)
             require_alias(work, name, "create", "New flow alias name already exists")
             copied = _copied(work, flow, name, name)
-            work.put(replace(copied, top_level=True))
+            work.put_flow(replace(copied, top_level=True))
             sent = {**document, "id": copied.id}
             _record(change, OperationType.CREATE, f"{_PATH}/{alias}/copy", sent)
         return copied.id
@@ -149,13 +149,13 @@ def _copied(work: FlowUnitOfWork, flow: Flow, name: str, prefix: str) -> Flow:
 
 
 def _copied_step(work: FlowUnitOfWork, execution: Execution, prefix: str) -> Execution:
-    part, config = work.flows.find(execution.flow), work.configs.get(execution.config or "")
+    part, config = work.flows.find_flow(execution.flow), work.configs.get(execution.config or "")
     if part is not None:
         name = f"{prefix} {part.alias}"
         if work.flows.named(name) is not None:
             raise AlreadyExists("New flow alias name already exists")
         part = _copied(work, part, name, prefix)
-        work.put(part)
+        work.put_flow(part)
     if config is not None:
         alias = None if config.alias is None else f"{prefix} {config.alias}"
         config = AuthenticatorConfig(str(uuid4()), alias, config.config)
@@ -180,7 +180,7 @@ async def _rename_in_use(change: Change, alias: str, name: str) -> None:
         await change.replace_realm(replace(realm, flows=replace(realm.flows, **renamed)))
 
 
-def _render(work: FlowUnitOfWork, flow: Flow) -> dict[str, Any]:
+def _render_flow(work: FlowUnitOfWork, flow: Flow) -> dict[str, Any]:
     found: dict[str, Any] = render_flow(work.flows, flow, work.configs)
     return found
 

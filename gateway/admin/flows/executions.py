@@ -40,12 +40,14 @@ _STEP: Final = ResourceType.AUTH_EXECUTION
 class ExecutionAdministration(Administration):
     """The use cases. All raise NotFound, InvalidRequest or AlreadyExists."""
 
-    async def get(self, acting: Acting, execution_id: str) -> dict[str, Any]:
+    async def get_execution(self, acting: Acting, execution_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
             work = await FlowUnitOfWork.open(stores, acting.realm)
         return render_execution(*work.get_execution(execution_id))
 
-    async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
+    async def add_authenticator(
+        self, acting: Acting, alias: str, document: Mapping[str, Any]
+    ) -> str:
         """Add an authenticator to a flow, disabled if it can be; return its id."""
         given = parse_names(document)
         async with changing_flows(self._changes, acting) as (change, work):
@@ -53,12 +55,12 @@ class ExecutionAdministration(Administration):
             provider = _known(parent, given.get("provider"))
             requirement = _at_first(provider)
             step = Execution(str(uuid4()), requirement, _priority(parent, given), provider)
-            work.put(parent.with_executions((*parent.executions, step)))
+            work.put_flow(parent.with_executions((*parent.executions, step)))
             path = f"{_FLOWS}/{alias}/executions/execution"
             change.record(OperationType.CREATE, _STEP, path, {**document, "id": step.id})
         return step.id
 
-    async def add_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
+    async def add_sub_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
         """Add an empty flow to a flow, disabled; return its id."""
         given = parse_names(document)
         name, kind = given.get("alias") or "", _kind(given.get("type"))
@@ -74,20 +76,20 @@ class ExecutionAdministration(Administration):
                 form,
                 part.id,
             )
-            work.put(part)
-            work.put(parent.with_executions((*parent.executions, step)))
+            work.put_flow(part)
+            work.put_flow(parent.with_executions((*parent.executions, step)))
             path = f"{_FLOWS}/{alias}/executions/flow"
             sent = {**document, "id": step.id}
             change.record(OperationType.CREATE, ResourceType.AUTH_EXECUTION_FLOW, path, sent)
         return part.id
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create_execution(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add an execution with all its fields; return its id."""
         draft = parse_execution(document)
         async with changing_flows(self._changes, acting) as (change, work):
             if draft.parent is None:
                 raise InvalidRequest("parent flow not set on new execution", WireFamily.PROSE)
-            parent = work.flows.find(draft.parent)
+            parent = work.flows.find_flow(draft.parent)
             if parent is None:
                 raise InvalidRequest("execution parent flow does not exist", WireFamily.PROSE)
             _require_open(parent, "It is illegal to add execution to a built in flow")
@@ -98,11 +100,13 @@ class ExecutionAdministration(Administration):
             if work.flows.holding(step_id) is not None:
                 raise duplicate_resource()
             step = Execution(step_id, draft.requirement, priority, known, draft.flow)
-            work.put(parent.with_executions((*parent.executions, step)))
+            work.put_flow(parent.with_executions((*parent.executions, step)))
             change.record(OperationType.CREATE, _STEP, f"{_EXECUTIONS}/{step.id}", document)
         return step.id
 
-    async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
+    async def update_execution(
+        self, acting: Acting, alias: str, document: Mapping[str, Any]
+    ) -> None:
         """Change requirement and priority of an execution, and the name of its sub-flow.
 
         A priority that is not sent is 0, as in Keycloak. Raises NotFound where nothing is changed
@@ -110,9 +114,9 @@ class ExecutionAdministration(Administration):
         """
         given = parse_change(document)
         async with changing_flows(self._changes, acting) as (change, work):
-            work.get_by_alias(alias, "flow not found")
+            work.get_flow_by_alias(alias, "flow not found")
             parent, step = work.get_execution(given.id or "")
-            part = work.flows.find(step.flow)
+            part = work.flows.find_flow(step.flow)
             changed = replace(
                 step,
                 requirement=given.requirement or step.requirement,
@@ -123,28 +127,28 @@ class ExecutionAdministration(Administration):
             elif changed == step and given.names_part:
                 raise NotFound("Illegal execution")
             if changed != step:
-                work.put(work.get(parent.id).exchanging(changed))
+                work.put_flow(work.get_flow(parent.id).exchanging(changed))
             path = f"{_FLOWS}/{alias}/executions"
             change.record(OperationType.UPDATE, _STEP, path, document)
 
-    async def remove(self, acting: Acting, execution_id: str) -> None:
+    async def remove_execution(self, acting: Acting, execution_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
             parent, step = work.get_execution(execution_id)
             change.require_match(render_execution, parent, step)
             _require_open(parent, "It is illegal to remove execution from a built in flow")
             work.configs.pop(step.config or "", None)
             others = (each for each in parent.executions if each.id != execution_id)
-            work.put(parent.with_executions(others))
+            work.put_flow(parent.with_executions(others))
             if step.flow is not None and not work.flows.is_part(step.flow):
-                work.remove(step.flow)
+                work.remove_flow(step.flow)
             change.record(OperationType.DELETE, _STEP, f"{_EXECUTIONS}/{execution_id}")
 
-    async def move(self, acting: Acting, execution_id: str, *, up: bool) -> None:
+    async def move_execution(self, acting: Acting, execution_id: str, *, up: bool) -> None:
         """Exchange an execution with the one before or after."""
         async with changing_flows(self._changes, acting) as (change, work):
             parent, _ = work.get_execution(execution_id)
             _require_open(parent, "It is illegal to modify execution in a built in flow")
-            work.put(parent.with_executions(_moved(parent.executions, execution_id, up=up)))
+            work.put_flow(parent.with_executions(_moved(parent.executions, execution_id, up=up)))
             verb = "raise" if up else "lower"
             path = f"{_EXECUTIONS}/{execution_id}/{verb}-priority"
             change.record(OperationType.UPDATE, _STEP, path)
@@ -166,11 +170,11 @@ def _require_open(flow: Flow, text: str) -> None:
 def _require_part(work: FlowUnitOfWork, parent: Flow, draft: ExecutionDraft) -> None:
     """Raise InvalidRequest for a sub-flow that could not run, or that the execution would ignore.
 
-    A flow of the top level stays one: what a realm is bound to is never a part of something else.
+    A top-level flow stays one: a flow that a realm is bound to is never a part of another flow.
     """
     if not draft.is_flow and draft.flow is None:
         return
-    part = work.flows.find(draft.flow)
+    part = work.flows.find_flow(draft.flow)
     if not draft.is_flow:
         raise InvalidRequest("flowId has an effect only where authenticatorFlow is true")
     if part is None or part.top_level:
@@ -224,7 +228,7 @@ def _rename(work: FlowUnitOfWork, part: Flow, given: ExecutionChange) -> None:
         )
     if name != part.alias:
         require_alias(work, name, "update", "Flow alias name already exists")
-    work.put(replace(part, alias=name, description=description))
+    work.put_flow(replace(part, alias=name, description=description))
 
 
 def _moved(executions: tuple[Execution, ...], moving: str, *, up: bool) -> Iterable[Execution]:
@@ -250,12 +254,12 @@ _KIND: Final = ResourceType.AUTHENTICATOR_CONFIG
 class AuthenticatorConfigs(Administration):
     """The use cases."""
 
-    async def get(self, acting: Acting, config_id: str) -> dict[str, Any]:
+    async def get_config(self, acting: Acting, config_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
             work = await FlowUnitOfWork.open(stores, acting.realm)
-            return _render(work, _one(work, config_id))
+            return _render_config(work, _get_config(work, config_id))
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create_config(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create a configuration that no execution has; raises InvalidRequest, AlreadyExists."""
         config = parse_config(document)
         async with changing_flows(self._changes, acting) as (change, work):
@@ -264,7 +268,7 @@ class AuthenticatorConfigs(Administration):
             change.record(OperationType.CREATE, _KIND, f"{_PATH}/{config.id}", document)
         return config.id
 
-    async def configure(
+    async def configure_execution(
         self, acting: Acting, execution_id: str, document: Mapping[str, Any]
     ) -> str:
         """Configure an execution; raises NotFound, InvalidRequest or AlreadyExists."""
@@ -274,32 +278,34 @@ class AuthenticatorConfigs(Administration):
             work.configs.pop(step.config or "", None)
             _require_new(work, config)
             work.configs[config.id] = config
-            work.put(parent.exchanging(replace(step, config=config.id)))
+            work.put_flow(parent.exchanging(replace(step, config=config.id)))
             path = f"authentication/executions/{execution_id}/config"
             sent = {**document, "id": config.id}
             change.record(OperationType.CREATE, _KIND, path, sent)
         return config.id
 
-    async def replace(self, acting: Acting, config_id: str, document: Mapping[str, Any]) -> None:
+    async def replace_config(
+        self, acting: Acting, config_id: str, document: Mapping[str, Any]
+    ) -> None:
         config = parse_config(document, config_id)
         async with changing_flows(self._changes, acting) as (change, work):
-            before = _one(work, config_id)
-            change.require_match(_render, work, before)
+            before = _get_config(work, config_id)
+            change.require_match(_render_config, work, before)
             work.configs[config_id] = unmasked(config, before)
             change.record(OperationType.UPDATE, _KIND, f"{_PATH}/{config_id}", document)
 
-    async def remove(self, acting: Acting, config_id: str) -> None:
+    async def remove_config(self, acting: Acting, config_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
-            change.require_match(_render, work, _one(work, config_id))
+            change.require_match(_render_config, work, _get_config(work, config_id))
             del work.configs[config_id]
             for flow in work.flows:
                 for step in flow.executions:
                     if step.config == config_id:
-                        work.put(work.get(flow.id).exchanging(replace(step, config=None)))
+                        work.put_flow(work.get_flow(flow.id).exchanging(replace(step, config=None)))
             change.record(OperationType.DELETE, _KIND, f"{_PATH}/{config_id}")
 
 
-def _one(work: FlowUnitOfWork, config_id: str) -> AuthenticatorConfig:
+def _get_config(work: FlowUnitOfWork, config_id: str) -> AuthenticatorConfig:
     return existing(work.configs.get(config_id), "Could not find authenticator config")
 
 
@@ -315,5 +321,5 @@ def _require_new(work: FlowUnitOfWork, config: AuthenticatorConfig) -> None:
         raise duplicate_resource()
 
 
-def _render(work: FlowUnitOfWork, config: AuthenticatorConfig) -> dict[str, Any]:
+def _render_config(work: FlowUnitOfWork, config: AuthenticatorConfig) -> dict[str, Any]:
     return render_config(config, work.flows.configured(config.id))

@@ -28,7 +28,11 @@ from gateway.authentication.new_users import (
 from gateway.authentication.passwords import PasswordChanges, PreparedPassword, until_unchanged
 from gateway.authentication.realm_profile import expect_profile, locked_names, profile_rules
 from gateway.authentication.removal import AccountRemoval
-from gateway.authentication.unique_names import expect_free_names, require_free_names
+from gateway.authentication.unique_names import (
+    expect_free_names,
+    named_by_address,
+    require_free_names,
+)
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import REQUIRED_ACTIONS, UPDATE_PASSWORD
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
@@ -112,10 +116,9 @@ async def changed_user(
     rules = await profile_rules(stores, realm)
     made = _validated(rules, sent, values_of(before), locked_names(realm.login), matches)
     user = with_values(before, made)
-    if follows and user.email != before.email:
-        if user.email is None:
-            raise InvalidRequest(_NO_NAME)
-        user = replace(user, username=user.email)
+    if follows and user.email is None and before.email is not None:
+        raise InvalidRequest(_NO_NAME)
+    user = named_by_address(realm.login, user)
     if user != before:
         require_storable(user)
     return _switched(user, before, given)
@@ -136,7 +139,7 @@ def _validated(
 
 
 def _switched(user: User, before: User, given: UserInput) -> User:
-    """Return the user with the flags and actions that were sent; what was not sent stays."""
+    """Return the user with the sent flags and actions; omitted ones keep their values."""
     if given.enabled is True:
         user = replace(user, attributes=brute_force_protection.without_lockout_reason(user))
     known = before.required_actions
@@ -171,7 +174,7 @@ class UserCreation(Administration):
         super().__init__(changes)
         self._passwords = passwords
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create_user(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create a user and return its id.
 
         Raises AlreadyExists, InvalidRequest, InvalidInput (PasswordRefused, ProfileViolated too),
@@ -194,7 +197,7 @@ class UserCreation(Administration):
             user = await new_user(change.stores, change.realm, given, change.now, matches)
             if prepared is not None:
                 prepared.require_current(change.realm, user, ())
-            await _store(change, user, given, prepared)
+            await _store_user(change, user, given, prepared)
             path = f"users/{user.id}"
             # Nothing is to be invalidated: that an id is unknown is remembered nowhere.
             change.record(OperationType.CREATE, ResourceType.USER, path, document)
@@ -214,7 +217,7 @@ class UserCreation(Administration):
         return await self._passwords.prepare(realm, user, (), password)
 
 
-async def _store(
+async def _store_user(
     change: Change, user: User, given: UserInput, prepared: PreparedPassword | None
 ) -> None:
     stores, realm = change.stores, change.realm
@@ -281,7 +284,7 @@ class UserChanges(Administration):
         self._removal = removal
         self._login_failures = login_failures
 
-    async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
+    async def update_user(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
         """Change the fields that were sent.
 
         Raises NotFound, Forbidden, PreconditionFailed, AlreadyExists, InvalidRequest, InvalidInput
@@ -291,7 +294,7 @@ class UserChanges(Administration):
         attempt = partial(self._attempt, acting, user_id, given, document)
         await until_unchanged(lambda: repeat_while_pending(attempt))
 
-    async def remove(self, acting: Acting, user_id: str) -> None:
+    async def remove_user(self, acting: Acting, user_id: str) -> None:
         """Remove a user, its sessions and its failures; raises NotFound, PreconditionFailed."""
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
@@ -383,18 +386,18 @@ class UserActivation(Administration):
         super().__init__(changes)
         self._failures = failures
 
-    async def disable(self, acting: Acting, user_id: str) -> None:
+    async def disable_user(self, acting: Acting, user_id: str) -> None:
         """Disable a user: sign-ins and all its tokens are rejected."""
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _store_enabled(change, user, enabled=False)
             invalidate_user(change, user)
 
-    async def enable(self, acting: Acting, user_id: str) -> None:
+    async def enable_user(self, acting: Acting, user_id: str) -> None:
         """Enable a user, and end a lock-out."""
         await self._enable(acting, user_id, lambda _: True)
 
-    async def unlock(self, acting: Acting, user_id: str) -> bool:
+    async def unlock_user(self, acting: Acting, user_id: str) -> bool:
         """End a lock-out, temporary or permanent; return whether there was one.
 
         A user whom an administrator has disabled stays disabled.

@@ -210,14 +210,14 @@ def name_of(kind: str) -> AttributeValue:
 def read_template(text: str) -> CertificateTemplate | None:
     """Return the template; None for what is none."""
     try:
-        return CertificateTemplate.parse(text.strip())
+        return CertificateTemplate.parse_template(text.strip())
     except ValueError:
         return None
 
 
 def _template_problem(text: str) -> str | None:
     try:
-        CertificateTemplate.parse(text.strip())
+        CertificateTemplate.parse_template(text.strip())
     except ValueError as error:
         return str(error)
     return None

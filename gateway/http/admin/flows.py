@@ -72,36 +72,36 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
         *rows.entities(
             "/{id}",
             schema,
-            lists=("List the authentication flows", flows.list),
-            creates=("Create an authentication flow", flows.create),
-            gets=("Get an authentication flow", flows.get),
-            replaces=("Rename an authentication flow", flows.replace),
-            deletes=("Delete an authentication flow", flows.remove),
+            lists=("List the authentication flows", flows.list_flows),
+            creates=("Create an authentication flow", flows.create_flow),
+            gets=("Get an authentication flow", flows.get_flow),
+            replaces=("Rename an authentication flow", flows.replace_flow),
+            deletes=("Delete an authentication flow", flows.remove_flow),
             list_roles=_LIST_FLOWS,
         ),
         rows.post(
             "/{alias}/copy",
             "Copy an authentication flow and its subflows",
-            lambda r: _created_at(r, "flows", flows.copy(r.acting, r.path["alias"], r.body)),
+            lambda r: _created_at(r, "flows", flows.copy_flow(r.acting, r.path["alias"], r.body)),
             body=Body(),
         ),
         rows.get(
             "/{alias}/executions",
             "List the executions of a flow",
-            for_realm(flows.executions),
+            for_realm(flows.list_executions),
             returns=f"[{info}]",
         ),
         rows.put(
             "/{alias}/executions",
             "Update an execution of a flow",
-            as_caller(executions.replace),
+            as_caller(executions.update_execution),
             body=Body(info),
         ),
         rows.post(
             "/{alias}/executions/execution",
             "Add an authenticator to a flow",
             lambda r: _created_at(
-                r, "executions", executions.add(r.acting, r.path["alias"], r.body)
+                r, "executions", executions.add_authenticator(r.acting, r.path["alias"], r.body)
             ),
             body=Body(),
         ),
@@ -109,7 +109,7 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
             "/{alias}/executions/flow",
             "Add a subflow to a flow",
             lambda r: _created_at(
-                r, "flows", executions.add_flow(r.acting, r.path["alias"], r.body)
+                r, "flows", executions.add_sub_flow(r.acting, r.path["alias"], r.body)
             ),
             body=Body(),
         ),
@@ -126,11 +126,11 @@ def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
         *rows.entities(
             "/{id}",
             schema,
-            creates=("Create an execution", executions.create),
-            gets=("Get an execution", executions.get),
-            deletes=("Delete an execution", executions.remove),
+            creates=("Create an execution", executions.create_execution),
+            gets=("Get an execution", executions.get_execution),
+            deletes=("Delete an execution", executions.remove_execution),
         ),
-        *_moves(rows, "/{id}", "an execution", executions.move),
+        *_moves(rows, "/{id}", "an execution", executions.move_execution),
     )
 
 
@@ -151,21 +151,21 @@ def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
         *_resource("config").entities(
             "/{config}",
             schema,
-            creates=(create, configs.create),
-            gets=(get, configs.get),
-            replaces=("Replace an authenticator configuration", configs.replace),
-            deletes=("Delete an authenticator configuration", configs.remove),
+            creates=(create, configs.create_config),
+            gets=(get, configs.get_config),
+            replaces=("Replace an authenticator configuration", configs.replace_config),
+            deletes=("Delete an authenticator configuration", configs.remove_config),
         ),
         _resource(path).post(
             "",
             "Create the authenticator configuration of an execution",
-            as_caller(configs.configure),
+            as_caller(configs.configure_execution),
             body=Body(schema),
         ),
         _resource(path).get(
             "/{config}",
             get,
-            lambda r: entity(configs.get(r.acting, r.path["config"])),
+            lambda r: entity(configs.get_config(r.acting, r.path["config"])),
             returns=schema,
         ),
     )
@@ -218,22 +218,22 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
     one, config = "/{alias}", "RequiredActionConfigRepresentation"
 
     def configure(request: AdminRequest) -> Awaitable[Reply]:
-        return done(actions.configure(request.acting, request.path["alias"], request.body))
+        return done(actions.replace_config(request.acting, request.path["alias"], request.body))
 
     return (
         *rows.entities(
             one,
             schema,
-            lists=("List the required actions", actions.list),
-            gets=("Get a required action", actions.get),
-            replaces=("Update a required action", actions.replace),
-            deletes=("Delete a required action", actions.remove),
+            lists=("List the required actions", actions.list_actions),
+            gets=("Get a required action", actions.get_action),
+            replaces=("Update a required action", actions.update_action),
+            deletes=("Delete a required action", actions.remove_action),
             list_roles=_LIST_ACTIONS,
         ),
         rows.get(
             f"{one}/config",
             "Get the configuration of a required action",
-            for_realm(actions.config),
+            for_realm(actions.get_config),
             returns=config,
         ),
         rows.put(
@@ -246,10 +246,10 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
         rows.get(
             f"{one}/config-description",
             "Describe the configuration of a required action",
-            lambda r: constant(actions.described(r.path["alias"])),
+            lambda r: constant(actions.describe_action(r.path["alias"])),
             returns="object",
         ),
-        *_moves(rows, one, "a required action", actions.move),
+        *_moves(rows, one, "a required action", actions.move_action),
     )
 
 
@@ -259,13 +259,13 @@ def _registration(actions: RequiredActionAdministration) -> tuple[Operation, ...
         rows.get(
             "unregistered-required-actions",
             "List the required actions that the realm does not have",
-            for_realm(actions.unregistered),
+            for_realm(actions.list_unregistered_actions),
             returns="[object]",
         ),
         rows.post(
             "register-required-action",
             "Register a required action that the realm does not have",
-            as_caller(actions.register),
+            as_caller(actions.register_action),
             body=Body(),
             status=204,
         ),

@@ -65,7 +65,7 @@ def _collection(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/groups/count",
             "Count the groups that match",
-            lambda r: counted(listing.count(r.realm, _count_query(r))),
+            lambda r: counted(listing.count_groups(r.realm, _count_query(r))),
             returns="object",
             query=(*SEARCH[:1], Query("top", "boolean")),
         ),
@@ -78,7 +78,7 @@ def _collection(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/group-by-path/{path:path}",
             "Get the group at a path",
-            lambda r: document(listing.at_path(r.realm, r.rights, r.path["path"])),
+            lambda r: document(listing.get_group_at_path(r.realm, r.rights, r.path["path"])),
             allowed=VIEW_GROUPS,
             returns=_ONE,
         ),
@@ -92,9 +92,9 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
         *rows.entities(
             "",
             _ONE,
-            gets=("Get a group", listing.get),
-            replaces=("Update a group", administration.update),
-            deletes=("Delete a group and its subgroups", administration.remove),
+            gets=("Get a group", listing.get_group_document),
+            replaces=("Update a group", administration.update_group),
+            deletes=("Delete a group and its subgroups", administration.remove_group),
         ),
         rows.get(
             "/children",
@@ -113,7 +113,7 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/members",
             "List the members of a group",
-            for_realm(listing.members, page=listing_page, brief=WANTS_BRIEF),
+            for_realm(listing.list_members, page=listing_page, brief=WANTS_BRIEF),
             returns="[UserRepresentation]",
             query=(*PAGING, BRIEF),
         ),
@@ -125,7 +125,10 @@ def _default_groups(groups: GroupUseCases) -> tuple[Operation, ...]:
     defaults = groups.default_groups
     return (
         rows.get(
-            "", "List the default groups of the realm", for_realm(defaults.list), returns=_MANY
+            "",
+            "List the default groups of the realm",
+            for_realm(defaults.list_groups),
+            returns=_MANY,
         ),
         rows.put("/{group_id}", "Add a default group", as_caller(defaults.add_group)),
         rows.delete("/{group_id}", "Remove a default group", as_caller(defaults.remove_group)),
@@ -149,7 +152,7 @@ async def _list_groups(groups: GroupUseCases, request: AdminRequest) -> Reply:
         counts=request.flag("subGroupsCount", default=True),
         hierarchy=searched and request.flag("populateHierarchy", default=True),
     )
-    return await document(groups.listing.page(request.realm, request.rights, query, shape))
+    return await document(groups.listing.list_groups(request.realm, request.rights, query, shape))
 
 
 def _count_query(request: AdminRequest) -> GroupQuery:
@@ -170,13 +173,13 @@ async def _list_subgroups(groups: GroupUseCases, request: AdminRequest) -> Reply
         brief=request.flag("briefRepresentation"),
         counts=request.flag("subGroupsCount", default=True),
     )
-    return await document(groups.listing.children(request.realm, request.rights, query, shape))
+    return await document(groups.listing.list_children(request.realm, request.rights, query, shape))
 
 
 async def _create_group(groups: GroupUseCases, request: AdminRequest) -> Reply:
     """Return 201, for a subgroup with the group as the body; 204 where a group was moved."""
     parent = request.path.get("group_id")
-    added = await groups.administration.put(request.acting, parent, request.body)
+    added = await groups.administration.put_group(request.acting, parent, request.body)
     if added is None:
         return Reply(HTTPStatus.NO_CONTENT)
     reply = created_at_reply(request.url("groups", added["id"]))

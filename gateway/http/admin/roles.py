@@ -98,14 +98,16 @@ def _container(
         rows.post(
             "",
             "Create a role",
-            lambda r: created(r, administration.create(r.acting, r.path.get("client_id"), r.body)),
+            lambda r: created(
+                r, administration.create_role(r.acting, r.path.get("client_id"), r.body)
+            ),
             body=Body(_ONE),
         ),
         *_role(roles, rows, one),
         rows.get(
             f"{one}/users",
             "List the users with a role",
-            as_caller(members.users, _address, page=listing_page, brief=WANTS_BRIEF),
+            as_caller(members.list_users, _address, page=listing_page, brief=WANTS_BRIEF),
             also=QUERY_USERS,
             returns="[UserRepresentation]",
             query=(*PAGING, BRIEF),
@@ -113,7 +115,7 @@ def _container(
         rows.get(
             f"{one}/groups",
             "List the groups with a role",
-            as_caller(members.groups, _address, page=listing_page, brief=IS_BRIEF),
+            as_caller(members.list_groups, _address, page=listing_page, brief=IS_BRIEF),
             also=QUERY_GROUPS,
             returns="[GroupRepresentation]",
             query=(*PAGING, BRIEF),
@@ -127,42 +129,44 @@ def _role(roles: RoleUseCases, rows: Resource, one: str) -> tuple[Operation, ...
         *rows.entities(
             one,
             _ONE,
-            gets=("Get a role", administration.get),
-            replaces=("Update a role", administration.replace),
-            deletes=("Delete a role", administration.remove),
+            gets=("Get a role", administration.get_role),
+            replaces=("Update a role", administration.replace_role),
+            deletes=("Delete a role", administration.remove_role),
             address=_address,
         ),
         rows.get(
             parts,
             "List the roles that a composite role contains",
-            as_caller(administration.composites, _address, query=lambda r: _query(r, None)),
+            as_caller(administration.list_composites, _address, query=lambda r: _query(r, None)),
             returns=_MANY,
             query=SEARCH,
         ),
         rows.post(
             parts,
             "Add roles to a composite role",
-            as_caller(partial(administration.compose, add=True), _address),
+            as_caller(partial(administration.change_composites, add=True), _address),
             body=_ROLES,
             status=204,
         ),
         rows.delete(
             parts,
             "Remove roles from a composite role",
-            as_caller(partial(administration.compose, add=False), _address),
+            as_caller(partial(administration.change_composites, add=False), _address),
             body=_ROLES,
         ),
         rows.get(
             f"{parts}/realm",
             "List the realm roles that a composite role contains",
-            as_caller(administration.composites, _address, query=lambda _: RoleQuery(container="")),
+            as_caller(
+                administration.list_composites, _address, query=lambda _: RoleQuery(container="")
+            ),
             returns=_MANY,
         ),
         rows.get(
             f"{parts}/clients/{{part_id}}",
             "List the roles of a client that a composite role contains",
             as_caller(
-                administration.composites,
+                administration.list_composites,
                 _address,
                 query=lambda r: RoleQuery(container=r.path["part_id"]),
             ),
@@ -179,7 +183,7 @@ async def _list_roles(roles: RoleUseCases, request: AdminRequest) -> Reply:
     if not search and (first is None or maximum is None):
         query = RoleQuery(container=query.container)
     brief = IS_BRIEF(request)
-    return await document(roles.administration.page(request.realm, query, brief=brief))
+    return await document(roles.administration.list_roles(request.realm, query, brief=brief))
 
 
 def _query(request: AdminRequest, container: str | None) -> RoleQuery:
@@ -218,7 +222,7 @@ def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ..
         rows.get(
             "",
             f"List the roles assigned to {whom} that the caller may view",
-            as_caller(mapping.everything, _holder_of),
+            as_caller(mapping.list_mappings, _holder_of),
             returns="MappingsRepresentation",
         ),
         *_mappings(mapping, rows, _ASSIGNMENT, whom, "client_id", also=VIEW_CLIENT_ROLES),
@@ -235,7 +239,7 @@ def scope_mapping_operations(
         rows.get(
             "",
             f"List the roles in the scope of {whom}",
-            as_caller(mapping.everything, _holder_of),
+            as_caller(mapping.list_mappings, _holder_of),
             returns="MappingsRepresentation",
         ),
         *_mappings(mapping, rows, _SCOPE, whom, "container"),
@@ -260,7 +264,7 @@ def _mappings(
         return MappedRoles(_holder_of(request), request.path.get(client))
 
     def share(kind: Share) -> AdminHandler:
-        return lambda r: document(mapping.share(r.acting, mapped(r), kind))
+        return lambda r: document(mapping.list_roles(r.acting, mapped(r), kind))
 
     containers = (("/realm", "realm roles", ()), (f"/clients/{{{client}}}", "client roles", also))
     for path, roles, required in containers:
@@ -270,13 +274,17 @@ def _mappings(
         yield rows.get(
             f"{path}/composite",
             texts[2],
-            as_caller(mapping.share, mapped, share=lambda _: Share.EFFECTIVE, brief=IS_BRIEF),
+            as_caller(mapping.list_roles, mapped, share=lambda _: Share.EFFECTIVE, brief=IS_BRIEF),
             also=required,
             returns=_MANY,
             query=(BRIEF,),
         )
-        yield rows.post(path, texts[3], as_caller(mapping.give, mapped), body=_ROLES, status=204)
-        yield rows.delete(path, texts[4], as_caller(mapping.take, mapped), body=_SOME_OR_ALL)
+        yield rows.post(
+            path, texts[3], as_caller(mapping.add_roles, mapped), body=_ROLES, status=204
+        )
+        yield rows.delete(
+            path, texts[4], as_caller(mapping.remove_roles, mapped), body=_SOME_OR_ALL
+        )
 
 
 def _holder_of(request: AdminRequest) -> RoleHolder:

@@ -56,7 +56,7 @@ def component_types(components: Components) -> dict[str, list[dict[str, Any]]]:
     """Return the providers by Keycloak's name of their type."""
     clients = [each for each in _authenticators(AuthenticatorRole.CLIENT) if each.id in METHODS]
     return {
-        **components.types(),
+        **components.list_types(),
         f"{_AUTHENTICATION}.Authenticator": _rendered(_authenticators(AuthenticatorRole.USER)),
         f"{_AUTHENTICATION}.ClientAuthenticator": _rendered(clients),
         f"{_AUTHENTICATION}.FormAction": _rendered(_authenticators(AuthenticatorRole.FORM_ACTION)),
@@ -115,7 +115,7 @@ class ServerInformation:
         self._login_themes = login_themes
         self._started_at = clock.now()
 
-    async def get(self, request: AdminRequest) -> Reply:
+    async def describe_server(self, request: AdminRequest) -> Reply:
         """Return the description; facts about the machine to administrators of the server only."""
         require_administrator(request.acting)
         machine = self._machine() if administers_the_server(request.acting) else None
@@ -178,13 +178,15 @@ def server_operations(
         rows.get(
             "/serverinfo",
             "Get the features and providers of the server",
-            information.get,
+            information.describe_server,
             returns="ServerInfoRepresentation",
         ),
         rows.get(
             "/{realm}/console/whoami",
             "Get the caller and its roles",
-            lambda r: document(administrators.who(r.acting, r.query.get("currentRealm"))),
+            lambda r: document(
+                administrators.describe_caller(r.acting, r.query.get("currentRealm"))
+            ),
             returns="object",
             query=(Query("currentRealm"),),
         ),

@@ -123,7 +123,7 @@ class SiteSignInEndpoints:
     ) -> Reply:
         visit = request.visit
         exchange.log.reason = str(failure)
-        client = await self._clients.find(visit.request.realm, visit.site)
+        client = await self._clients.find_client(visit.request.realm, visit.site)
         view = SignInFailedPage(
             message=_DENIED if failure.is_denied else _EXPIRED,
             retry_url=leading_to(SIGN_IN_PATH, failure.return_url),
@@ -172,7 +172,9 @@ class SignOutHandler:
             return await self._signed_out(request, wanted, ())
         code = request.form.get("session_code", "")
         if not self._codes.holds(code, values, visit.request.now):
-            return await self._ask(request, wanted, self._codes.issue(values, visit.request.now))
+            return await self._ask(
+                request, wanted, self._codes.issue_code(values, visit.request.now)
+            )
         return await self._signed_out(request, wanted, await self._sign_out.end(visit, values))
 
     async def _ask(self, request: SiteRequest, wanted: str | None, code: str) -> Reply:
@@ -201,7 +203,7 @@ class SignOutHandler:
         headers: Headers = (),
     ) -> Reply:
         visit = request.visit
-        client = await self._clients.find(visit.request.realm, visit.site)
+        client = await self._clients.find_client(visit.request.realm, visit.site)
         shown = view(None if client is None else client_display(client))
         realm = visit.request.realm.realm
         page = await self._pages.page(shown, realm, request.preferences, client=client)

@@ -52,7 +52,7 @@ class DevicePages:
             linked = parse_user_code(request.protocol.parameters.get("user_code") or "")
             return await self._ask(request, displayed_user_code(linked) if linked else "")
         try:
-            device = await self._user_codes.find(request.protocol, typed)
+            device = await self._user_codes.find_device(request.protocol, typed)
         except UserCodeRefused as refusal:
             return await self._refused(request, exchange, refusal)
         exchange.log.client = device.client.client.client_id

@@ -66,7 +66,7 @@ class AuthorizationHandler:
     ) -> Reply:
         """Begin with the page of `use`."""
         try:
-            asked = await self._endpoint.check(request.protocol)
+            asked = await self._endpoint.check_request(request.protocol)
             exchange.log.client = asked.client.client.client_id
             browser = await self._cookies.read_browser(request)
             if Prompt.CREATE in asked.prompt:
@@ -94,7 +94,7 @@ class LoginActions:
         try:
             if tab is not None and browser.session_id is not None:
                 realm_id = request.protocol.realm.realm.id
-                session = await self._sign_ins.find(realm_id, browser.session_id, tab)
+                session = await self._sign_ins.find_tab(realm_id, browser.session_id, tab)
             if session is None:
                 outcome = await self._without_session(request, browser)
             else:

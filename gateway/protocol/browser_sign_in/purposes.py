@@ -282,10 +282,10 @@ class Purposes:
         StoreUnavailable.
         """
         if DEVICE_NOTE in stored:
-            return self.purpose_of(await self.user_codes.resume(request, stored))
+            return self.purpose_of(await self.user_codes.resume_device(request, stored))
         if ACCOUNT_NOTE in stored:
             return self.purpose_of(await self.console.resume(request, stored))
         if _LINK_NOTE in stored:
             client = await self.endpoint.find_client(request, stored)
             return self.purpose_of(restore_link(stored, request, client))
-        return self.purpose_of(await self.endpoint.resume(request, stored))
+        return self.purpose_of(await self.endpoint.resume_request(request, stored))

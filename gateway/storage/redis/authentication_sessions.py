@@ -56,7 +56,7 @@ class RedisAuthenticationSessions:
         stored = self._stored(session, expires_at)
         await self._run("add", session.realm_id, session.id, MOST_TABS, *stored)
 
-    async def find(
+    async def find_tab(
         self, realm_id: str, session_id: str, tab_id: str
     ) -> AuthenticationSession | None:
         found = await self._run("find", realm_id, session_id, tab_id)
@@ -72,10 +72,10 @@ class RedisAuthenticationSessions:
         place = (before.realm_id, before.id)
         return bool(await self._run("replace", *place, before.version, after.id, *stored))
 
-    async def delete(self, realm_id: str, session_id: str) -> None:
+    async def remove_browser(self, realm_id: str, session_id: str) -> None:
         await self._run("delete", realm_id, session_id)
 
-    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+    async def remove_tab(self, realm_id: str, session_id: str, tab_id: str) -> None:
         await self._run("remove", realm_id, session_id, tab_id)
 
     def _stored(

@@ -170,7 +170,9 @@ class RedisDeviceLocks:
                 ends = await pipeline.execute()
         return any(end is not None and float(end) > now.timestamp() for end in ends)
 
-    async def lock(self, realm_id: str, client: str, lock: DeviceLock, now: datetime) -> None:
+    async def lock_device(
+        self, realm_id: str, client: str, lock: DeviceLock, now: datetime
+    ) -> None:
         key = _locks(realm_id, client, lock.cause)
         end = min(lock.until, now + LONGEST_DEVICE_LOCK)
         with named_failures():
@@ -180,7 +182,7 @@ class RedisDeviceLocks:
                 pipeline.pexpire(key, LONGEST_DEVICE_LOCK)
                 await pipeline.execute()
 
-    async def unlock(self, realm_id: str, client: str, device: str) -> bool:
+    async def unlock_device(self, realm_id: str, client: str, device: str) -> bool:
         with named_failures():
             async with self._client.pipeline(transaction=True) as pipeline:
                 for cause in LockCause:
@@ -189,7 +191,7 @@ class RedisDeviceLocks:
                 *removed, _ = await pipeline.execute()
         return any(removed)
 
-    async def list(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
+    async def list_locks(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
         with named_failures():
             async with self._client.pipeline(transaction=False) as pipeline:
                 for cause in LockCause:

@@ -107,7 +107,7 @@ class RedisSessions:
         if not await self._run("add", session.realm_id, *arguments):
             raise AlreadyExists("Session exists")
 
-    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+    async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         text = await self._run("find", realm_id, session_id)
         return None if text is None else decode_session(realm_id, session_id, text)
 
@@ -345,7 +345,7 @@ class RedisSiteSessions:
         with named_failures():
             await self._client.set(key, orjson.dumps(document), px=max(lifespan, _SHORTEST))
 
-    async def find(self, realm_id: str, value: str) -> SiteSession | None:
+    async def find_session(self, realm_id: str, value: str) -> SiteSession | None:
         with named_failures():
             found = await self._client.get(_key(realm_id, value))
         if found is None:

@@ -104,10 +104,10 @@ class RedisDeviceAuthorizations:
         approved = _approval(*approval) if approval else None
         return DevicePoll(DeviceStatus(status), _decode(authorization), approved)
 
-    async def take(self, realm_id: str, device_code: str) -> bool:
+    async def redeem(self, realm_id: str, device_code: str) -> bool:
         return bool(await self._run("take", realm_id, device_code))
 
-    async def find(
+    async def find_by_user_code(
         self, realm_id: str, user_code: str, address: str, limit: GuessLimit
     ) -> DeviceOfUserCode:
         numbers = limit.most, limit.window // _MILLISECOND
@@ -204,7 +204,9 @@ class RedisPushedRequests:
         name = _name(client, reference)
         await self._run("add", realm_id, name, text, max(1, lifespan // _MILLISECOND), most)
 
-    async def find(self, realm_id: str, client: str, reference: str) -> PushedParameters | None:
+    async def find_request(
+        self, realm_id: str, client: str, reference: str
+    ) -> PushedParameters | None:
         found = await self._run("find", realm_id, _name(client, reference))
         if not found:
             return None

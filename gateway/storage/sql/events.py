@@ -323,7 +323,7 @@ async def remove_oldest(
         .order_by(table.c.time, table.c.id)
         .limit(most)
     )
-    return await transaction.delete(table, table.c.id.in_(oldest), realm_id=realm_id)
+    return await transaction.delete_rows(table, table.c.id.in_(oldest), realm_id=realm_id)
 
 
 def _order(page: EventPage, *columns: ColumnElement[Any]) -> list[ColumnElement[Any]]:
@@ -382,7 +382,7 @@ class SqlUserEvents(SqlRepository):
         pages = EventPages(self._transaction, user_events, realm_id, query.period)
         return tuple(map(_parse_user_event, await pages.page(filters, page)))
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         return await remove_oldest(self._transaction, user_events, realm_id, before, most)
 
 
@@ -445,7 +445,7 @@ class SqlAdminEvents(SqlRepository):
         pages = EventPages(self._transaction, admin_events, realm_id, query.period)
         return tuple(map(_parse_admin_event, await pages.page([*path, *filters], page)))
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         return await remove_oldest(self._transaction, admin_events, realm_id, before, most)
 
 

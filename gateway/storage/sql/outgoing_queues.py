@@ -21,7 +21,20 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Select, Table, and_, func, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from gateway.domain.deliveries import KEPT_AFTERWARDS as WEBHOOKS_KEPT
 from gateway.domain.deliveries import (
@@ -47,6 +60,8 @@ from gateway.domain.mail import (
     period_end,
 )
 from gateway.domain.secrets import SecretsAtRest
+from gateway.storage.sql.column_types import Instant
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import change_log, mails
 from gateway.storage.sql.schema import logout_notices as notices
 from gateway.storage.sql.schema import webhook_deliveries as webhooks
@@ -67,6 +82,11 @@ class RowKinds:
     """Kinds that are claimed last."""
 
 
+_NOW: Final = bindparam("now", type_=Instant)
+_ANY_DUE: Final[dict[tuple[str, frozenset[str]], FixedQuery]] = {}
+"""Whether a row is due, by table and claimed kinds."""
+
+
 class DeliveryRows:
     """The rows of one queue."""
 
@@ -82,7 +102,15 @@ class DeliveryRows:
 
     async def has_due(self, now: datetime, busy: Collection[str]) -> bool:
         """Return whether any row is due, of realms that are not `busy`."""
-        return bool(await self._due_lines(now, 1, busy))
+        if busy:
+            return bool(await self._due_lines(now, 1, busy))
+        # Each worker asks several times a second, mostly for nothing: compiled once.
+        key = (self._table.name, frozenset() if self._kinds is None else self._kinds.claimed)
+        query = _ANY_DUE.get(key)
+        if query is None:
+            first = self._lines(_NOW, ()).limit(literal_column("1")).offset(literal_column("0"))
+            query = _ANY_DUE[key] = FixedQuery(first)
+        return bool(await self._transaction.fetch(query, now=now))
 
     async def is_full(self, realm_id: str, most: int, *conditions: ColumnElement[bool]) -> bool:
         """Return whether `most` rows of the realm wait that meet the conditions."""
@@ -126,7 +154,7 @@ class DeliveryRows:
         rows = await self._transaction.execute(self._lines(now, busy).limit(most))
         return rows.all()
 
-    def _lines(self, now: datetime, busy: Collection[str]) -> Select[Any]:
+    def _lines(self, now: datetime | BindParameter[datetime], busy: Collection[str]) -> Select[Any]:
         waits = self._table.c.due_at.is_not(None)
         lines = distinct_values(self._line, waits)
         first = select(func.min(self._table.c.due_at)).where(*self._is_of(lines.c), waits)
@@ -140,8 +168,8 @@ class DeliveryRows:
             conditions.append(heads.c.realm_id.not_in(sorted(busy)))
         if self._kinds is not None:
             kind = heads.c[self._kinds.column.name]
-            conditions.append(kind.in_(sorted(self._kinds.claimed)))
-            urgency = (kind.in_(sorted(self._kinds.less_urgent)),)
+            conditions.append(kind.in_(_texts(self._kinds.claimed)))
+            urgency = (kind.in_(_texts(self._kinds.less_urgent)),)
         query = select(heads).where(*conditions)
         return query.order_by(*urgency, heads.c.attempts, heads.c.due_at, heads.c.realm_id)
 
@@ -153,6 +181,11 @@ class DeliveryRows:
 
     def _key_of(self, row: Any) -> tuple[str, ...]:
         return tuple(getattr(row, column.name) for column in self._key)
+
+
+def _texts(kinds: Collection[str]) -> Sequence[ColumnElement[str]]:
+    """Return constants of our own as a part of the statement, which may then be compiled once."""
+    return [literal_column(f"'{kind}'") for kind in sorted(kinds)]
 
 
 def _exists(_row: Any) -> bool:
@@ -191,7 +224,7 @@ class SqlDeliveryQueue(Generic[RetriedT, StatusT]):
         columns = self._table.c
         shown = select(self._table).where(columns.realm_id == realm_id, *conditions)
         page = shown.order_by(columns.created_at, columns.id).offset(first).limit(most)
-        return await self._transaction.read(page, self._parse_status)
+        return await self._transaction.read_rows(page, self._parse_status)
 
     def _parse_status(self, row: Any) -> StatusT:
         names = (each.name for each in fields(self.status))  # type: ignore[arg-type] # a dataclass
@@ -246,7 +279,7 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
-        return await self._transaction.count(recent)
+        return await self._transaction.count_rows(recent)
 
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
@@ -261,12 +294,12 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
     async def delivered(self, claimed: QueuedMail, now: datetime) -> None:
         await self._change(claimed, {**_SENT, "sent_at": now})
 
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
+    async def list_deliveries(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
         return await self._list(realm_id, first, most, mails.c.sent_at.is_(None))
 
     async def purge(self, now: datetime) -> None:
         over = or_(mails.c.sent_at <= now - PERIOD, mails.c.failed_at <= now - MAILS_KEPT)
-        await self._transaction.delete(mails, over)
+        await self._transaction.delete_rows(mails, over)
 
     def _read(self, row: Any) -> QueuedMail | None:
         try:
@@ -348,9 +381,11 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
         return tuple(map(_delivery, await self._rows.claim(now, lease, most, busy)))
 
     async def delivered(self, claimed: WebhookDelivery, now: datetime) -> None:  # noqa: ARG002
-        await self._transaction.remove(webhooks, claimed.realm_id, claimed.id)
+        await self._transaction.remove_row(webhooks, claimed.realm_id, claimed.id)
 
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[WebhookStatus, ...]:
+    async def list_deliveries(
+        self, realm_id: str, first: int, most: int
+    ) -> tuple[WebhookStatus, ...]:
         return await self._list(realm_id, first, most)
 
     async def retry(self, realm_id: str, now: datetime) -> int:
@@ -362,7 +397,7 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
         )
 
     async def purge(self, now: datetime) -> None:
-        await self._transaction.delete(webhooks, webhooks.c.failed_at <= now - WEBHOOKS_KEPT)
+        await self._transaction.delete_rows(webhooks, webhooks.c.failed_at <= now - WEBHOOKS_KEPT)
 
 
 def _delivery(row: Any) -> WebhookDelivery:
@@ -379,7 +414,7 @@ class SqlLogoutNotices:
         self._transaction = transaction
         self._rows = DeliveryRows(transaction, notices)
 
-    async def add(self, added: Sequence[LogoutNotice]) -> None:
+    async def add_notices(self, added: Sequence[LogoutNotice]) -> None:
         rows = [values_of(each, _FIELDS) | {"due_at": each.created_at} for each in added]
         await self._transaction.insert_missing(notices, rows)
         if rows:
@@ -398,9 +433,9 @@ class SqlLogoutNotices:
         key = (notice.realm_id, notice.session_id, notice.client)
         await self._rows.change([key], {"due_at": due_at})
 
-    async def remove(self, notice: LogoutNotice) -> None:
+    async def remove_notice(self, notice: LogoutNotice) -> None:
         key = values_of(notice, ("realm_id", "session_id", "client"))
-        await self._transaction.delete(notices, **key)
+        await self._transaction.delete_rows(notices, **key)
 
 
 def _parse_notice(row: Any) -> LogoutNotice:

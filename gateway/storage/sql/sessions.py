@@ -65,7 +65,7 @@ class SqlOfflineSessions(SqlRepository):
         for part in session.clients.values():
             await self._put(session.realm_id, session.id, session.started_at, part)
 
-    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+    async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         if not is_name(session_id):
             return None
         found = await self._all(realm_id, sessions.c.id == session_id)
@@ -118,7 +118,7 @@ class SqlOfflineSessions(SqlRepository):
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return
         key = {"realm_id": realm_id, "session_id": session_id}
-        was_there = await self._transaction.delete(parts, **key, client=client)
+        was_there = await self._transaction.delete_rows(parts, **key, client=client)
         others = select(parts.c.client).where(has(parts, **key)).limit(1)
         left = await self._transaction.execute(others)
         if was_there and left.first() is None:
@@ -133,17 +133,17 @@ class SqlOfflineSessions(SqlRepository):
             another.c.client != client,
         )
         joined = sessions.c.id.in_(select(parts.c.session_id).where(of_client))
-        await self._transaction.delete(sessions, joined, ~others.exists(), realm_id=realm_id)
-        await self._transaction.delete(parts, of_client)
+        await self._transaction.delete_rows(sessions, joined, ~others.exists(), realm_id=realm_id)
+        await self._transaction.delete_rows(parts, of_client)
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        return await self._transaction.remove(sessions, realm_id, session_id)
+        return await self._transaction.remove_row(sessions, realm_id, session_id)
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
-        return await self._transaction.delete(sessions, realm_id=realm_id, user_id=user_id)
+        return await self._transaction.delete_rows(sessions, realm_id=realm_id, user_id=user_id)
 
     async def end_of_realm(self, realm_id: str) -> int:
-        return await self._transaction.delete(sessions, realm_id=realm_id)
+        return await self._transaction.delete_rows(sessions, realm_id=realm_id)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
         return await self._all(realm_id, sessions.c.user_id == user_id)
@@ -162,7 +162,7 @@ class SqlOfflineSessions(SqlRepository):
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
         count = select(func.count()).select_from(parts)
-        return await self._transaction.count(
+        return await self._transaction.count_rows(
             count.where(has(parts, realm_id=realm_id, client=client))
         )
 
@@ -176,7 +176,7 @@ class SqlOfflineSessions(SqlRepository):
         return {row.client: row.sessions for row in rows if row.client in wanted}
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.delete(sessions, sessions.c.expires_at < before)
+        return await self._transaction.delete_rows(sessions, sessions.c.expires_at < before)
 
     async def _lock(self, realm_id: str, session_id: str) -> bool:
         rows = await self._transaction.execute(
@@ -196,7 +196,9 @@ class SqlOfflineSessions(SqlRepository):
     ) -> None:
         own = {"realm_id": realm_id, "session_id": session_id, "session_started_at": started_at}
         key = ("realm_id", "session_id", "client")
-        await self._transaction.put(parts, own | values_of(part, _OF_PART), key, changed=_OF_PART)
+        await self._transaction.put_row(
+            parts, own | values_of(part, _OF_PART), key, changed=_OF_PART
+        )
 
     async def _all(self, realm_id: str, condition: ColumnElement[bool]) -> tuple[UserSession, ...]:
         wanted = and_(sessions.c.realm_id == realm_id, condition)
@@ -315,7 +317,7 @@ class SqlRotations:
             return None
         arguments = self._find.arguments(in_realm=realm_id, named=family)
         rows = await self._reader.execute(self._find, arguments)
-        return RefreshFamily(*self._find.read(rows[0])) if rows else None
+        return RefreshFamily(*self._find.parse_row(rows[0])) if rows else None
 
     async def _exchanged(
         self, realm_id: str, family: str, was: RefreshFamily, new: RefreshFamily
@@ -403,7 +405,7 @@ class SqlRefreshTokens(SqlRepository):
             offline_sessions.c.realm_id == families.realm_id,
             offline_sessions.c.id == families.session_id,
         )
-        return await self._transaction.delete(
+        return await self._transaction.delete_rows(
             refresh_families, families.expires_at < before, ~session.exists()
         )
 
@@ -423,4 +425,4 @@ class SqlRevocations(SqlRepository):
         )
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.delete(revocations, revocations.c.expires_at < before)
+        return await self._transaction.delete_rows(revocations, revocations.c.expires_at < before)

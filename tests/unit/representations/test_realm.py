@@ -252,7 +252,7 @@ def test_digits_are_read_as_their_number(given: str) -> None:
         "³",
         "-1",
         "9" * 19,
-        300.0,
+        300.5,
         -1,
         2**31,
         10**400,
