@@ -183,7 +183,7 @@ class AccountCredentials:
     @asynccontextmanager
     async def _begin_update(self, caller: AccountCaller) -> AsyncIterator[AccountUpdate]:
         try:
-            async with self._updates.begin(caller.realm.id, caller.user_id) as update:
+            async with self._updates.begin_update(caller.realm.id, caller.user_id) as update:
                 yield update
         except (InvalidUserCredentials, AccountDisabled) as refusal:
             raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal

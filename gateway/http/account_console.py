@@ -210,7 +210,7 @@ class Console:
         self, request: BrowserRequest, client: ClientEntry
     ) -> BrowserIdentity | None:
         """Return the user who is signed in to the console."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         if identity is None:
             return None
         realm, now = request.protocol.realm.realm, request.protocol.now
@@ -231,7 +231,7 @@ class Console:
         protocol = request.protocol
         exchange.log.client = client.client.client_id
         visit = account_visit(protocol.realm, client, page, action, parameter)
-        browser = await self._cookies.browser(request)
+        browser = await self._cookies.read_browser(request)
         outcome = await self._sign_in.begin(protocol, visit, browser)
         return await self._replies.reply(request, exchange, outcome)
 

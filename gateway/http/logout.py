@@ -93,7 +93,7 @@ class BrowserLogoutHandler:
 
     async def begin(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Log out, or ask whether to: what a client or a link of its pages leads to."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         outcome = await self._logout.begin(request.protocol, identity)
         if isinstance(outcome, AskToLogOut):
             return await self._ask(request, outcome)
@@ -101,7 +101,7 @@ class BrowserLogoutHandler:
 
     async def confirm(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Take the answer to the question."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         stored = self._opened(request, identity) if "confirmLogout" in request.form else None
         outcome = await self._logout.confirm(request.protocol, identity, stored)
         return await self._logged_out(request, exchange, outcome)

@@ -55,7 +55,7 @@ async def mark_verified(updates: AccountUpdates, visit: LinkVisit, message: Page
     """Store that the address is verified; raises PageError where it was changed meanwhile."""
     realm = visit.request.realm.realm
     try:
-        async with updates.begin(realm.id, visit.user.id) as update:
+        async with updates.begin_update(realm.id, visit.user.id) as update:
             if update.user.email != visit.token.email:
                 raise _another_address(visit, message)
             await update.replace(replace(update.user, email_verified=True), performed=VERIFY_EMAIL)

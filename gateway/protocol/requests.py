@@ -168,15 +168,14 @@ def require_https(realm: Realm, remote_address: str) -> None:
         )
 
 
-def require_enabled(realm: Realm) -> None:
-    """Raise OAuthError (403) where the realm is disabled."""
-    if not realm.enabled:
-        raise OAuthError(
-            "access_denied",
-            "Realm not enabled",
-            status=HTTPStatus.FORBIDDEN,
-            event=EventFailure(EventError.REALM_DISABLED),
-        )
+def disabled_realm() -> OAuthError:
+    """Return the refusal (403) of a request to a disabled realm."""
+    return OAuthError(
+        "access_denied",
+        "Realm not enabled",
+        status=HTTPStatus.FORBIDDEN,
+        event=EventFailure(EventError.REALM_DISABLED),
+    )
 
 
 def transport_is_sufficient(required: SslRequired, remote_address: str, *, secure: bool) -> bool:

@@ -44,7 +44,7 @@ from gateway.protocol.tokens import Issue, SessionPart, id_token_encrypter, issu
 
 @dataclass(frozen=True, slots=True)
 class FinishedSignIn:
-    """Who signed in, and how.
+    """The user who signed in, and how.
 
     `joins` is the session of the browser that was enough (single sign-on), `current` the one of its
     cookie in any case. `level` is None where the flow has no levels.
@@ -189,7 +189,7 @@ _NO_GRANT: Final = "na"
 
 
 class SignInCompletion:
-    """Begins or joins the session, and issues what the client asked for.
+    """Begins or joins the session, and issues the code and the tokens of the response.
 
     Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10
     authorization

@@ -18,7 +18,7 @@ from gateway.authentication.engine import (
     SignedIn,
 )
 from gateway.authentication.engine.proofs import GuardedChecks, PermanentLockouts
-from gateway.authentication.engine.sign_in import SecretCheck, SignIn
+from gateway.authentication.engine.sign_in import SecretCheck, SignInAttempt
 from gateway.authentication.errors import AccountNotSetUp, InvalidUserCredentials
 from gateway.authentication.one_time_passwords import OneTimePasswordCheck
 from gateway.crypto.one_time_passwords import PyOtp
@@ -189,8 +189,8 @@ async def test_an_authenticator_cannot_prove_a_user_who_is_locked_out(
             await gateway.sign_in(REALM, password=WRONG)
     browser = Browser(gateway, realm=REALM)
     session = (await browser.begin()).session
-    sign_in = SignIn(browser.context(), session, SignInFlow("any"))
-    account = await Accounts(database).named(REALM, "alice")
+    sign_in = SignInAttempt(browser.context(), session, SignInFlow("any"))
+    account = await Accounts(database).get_named_account(REALM, "alice")
 
     async def always(admitted: bool) -> bool:  # noqa: FBT001 - a callback
         del admitted
@@ -696,7 +696,7 @@ async def test_the_code_of_a_locked_user_is_not_used_up(database: SqlDatabase) -
     await store_user(database)
     await store_device(database, KEY)
     checks = OneTimePasswordCheck(PyOtp(), database)
-    account = await Accounts(database).named(REALM, "alice")
+    account = await Accounts(database).get_named_account(REALM, "alice")
     (held,) = account.devices
     for admitted in (False, True):
         right = await checks.is_right(REALM, held, Secret(code()), NOW, admitted=admitted)

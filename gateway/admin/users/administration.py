@@ -299,7 +299,7 @@ class UserChanges(Administration):
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _require_match(change, user)
-            await self._removal.remove(change.stores, user)
+            await self._removal.remove_account(change.stores, user)
             document = {"id": user.id, "username": user.username}
             change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", document)
             invalidate_user(change, user)

@@ -205,7 +205,8 @@ class AuthorizationRequest(SignInRequest):
 
     def stored(self) -> Mapping[str, str]:
         """Return the request as text by names; `restore_request` reads it."""
-        texts = {
+        texts: dict[str, str | None] = {
+            **{name: getattr(self, attribute) for attribute, name in _STORED_TEXTS.items()},
             "client_id": self.client.client.client_id,
             "redirect_uri_sent": "true" if self.redirect_uri_sent else None,
             "response_type": " ".join(sorted(self.response_type)),
@@ -253,35 +254,27 @@ def restore_request(
         raise StoredRequestUnusable("the request of another client")
     try:
         requires_consent = "requires_consent" in stored
+        texts: dict[str, Any] = {
+            **{attribute: stored.get(name) for attribute, name in _STORED_TEXTS.items()},
+            "redirect_uri": stored["redirect_uri"],
+        }
         return AuthorizationRequest(
+            **texts,
             client=asking_for_consent(client) if requires_consent else client,
             requires_consent=requires_consent,
-            redirect_uri=stored["redirect_uri"],
             redirect_uri_sent="redirect_uri_sent" in stored,
-            pushed_reference=stored.get("pushed_reference"),
             response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
             response_mode=ResponseMode(stored["response_mode"]),
             scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
-            state=stored.get("state"),
-            nonce=stored.get("nonce"),
             prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
             max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
-            login_hint=stored.get("login_hint"),
-            hinted_user=stored.get("hinted_user"),
             level=_level(stored) if "level" in stored else None,
-            acr_values=stored.get("acr_values"),
             enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
             claims=_claims(stored["claims"]) if "claims" in stored else {},
             ui_locales=tuple(stored.get("ui_locales", "").split()),
-            display=stored.get("display"),
             code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
             if "code_challenge" in stored
             else None,
-            action=stored.get("kc_action"),
-            action_parameter=stored.get("kc_action_parameter"),
-            identity_provider=stored.get("kc_idp_hint"),
-            certificate=stored.get("certificate"),
-            proof_key=stored.get("proof_key"),
         )
     except (KeyError, ValueError, OverflowError, RecursionError) as error:
         raise StoredRequestUnusable(f"malformed: {type(error).__name__}") from error
