@@ -28,12 +28,12 @@ from uuid import uuid4
 import orjson
 import structlog
 
+from gateway.domain.clock import instant_of, microseconds_of
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.events import EventType, LoggedEvent, UserEvent
 from gateway.domain.ports.events import EventQueues
 from gateway.domain.ports.storage import Database
 from gateway.storage.file_lock import file_lock, try_lock
-from gateway.storage.sql.column_types import instant_of, microseconds_of
 
 END: Final = b"\n"
 LARGEST: Final = 64 * 1024

@@ -41,6 +41,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from gateway.domain.clock import microseconds_of
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import (
     ALL_NAMES,
@@ -55,7 +56,7 @@ from gateway.domain.events import (
     UserEvent,
     UserEventQuery,
 )
-from gateway.storage.sql.column_types import is_name, microseconds_of
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import admin_events, user_events
 from gateway.storage.sql.text_search import escape, is_like
 from gateway.storage.sql.transaction import SqlRepository, Transaction, values_of
