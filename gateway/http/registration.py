@@ -56,7 +56,7 @@ class _Registering:
 
     def provider(self) -> Provider:
         """Return what is answered."""
-        one = {"GET": self._see, "PUT": self._change, "DELETE": self._remove}
+        one = {"GET": self._see, "PUT": self._change, "DELETE": self._remove_client}
         return Provider({"POST": self._register}, one)
 
     async def _register(
@@ -81,7 +81,7 @@ class _Registering:
         seen = await self._registrations.change_client(request, client_id, self._format, document)
         return self._told(request, seen)
 
-    async def _remove(
+    async def _remove_client(
         self, request: ProtocolRequest, client_id: str, _: Mapping[str, Any]
     ) -> Reply:
         await self._registrations.remove_client(request, client_id)

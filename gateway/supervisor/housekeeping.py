@@ -186,12 +186,12 @@ async def write_seen_certificates(
     try:
         while True:
             await asyncio.sleep(interval.total_seconds())
-            available = await _write(seen, available=available)
+            available = await _write_seen(seen, available=available)
     finally:
-        await _write(seen, available=available)
+        await _write_seen(seen, available=available)
 
 
-async def _write(seen: SeenCertificates, *, available: bool) -> bool:
+async def _write_seen(seen: SeenCertificates, *, available: bool) -> bool:
     """Write, and return whether the store is available; log when it begins not to be."""
     try:
         await seen.write_sightings()

@@ -94,7 +94,7 @@ class SiteSignInEndpoints:
         """Take the realm's response and return to the wanted URL."""
         visit = request.visit
         exchange.log.client = visit.site.client
-        name, pending = self._find(request)
+        name, pending = self._find_pending(request)
         try:
             signed_in = await self._sign_in.complete(visit, pending)
         except SignInFailed as failure:
@@ -109,7 +109,7 @@ class SiteSignInEndpoints:
         cookies = (set_session(visit.site, signed_in.value), remove_pending(name))
         return _redirect(signed_in.return_url, cookies)
 
-    def _find(self, request: SiteRequest) -> tuple[str, PendingSignIn | None]:
+    def _find_pending(self, request: SiteRequest) -> tuple[str, PendingSignIn | None]:
         """Return the sign-in that the response names, and the name of its cookie."""
         visit = request.visit
         name = pending_name(visit.request.parameters.get("state") or "")
@@ -179,7 +179,7 @@ class SignOutHandler:
 
     async def _ask(self, request: SiteRequest, wanted: str | None, code: str) -> Reply:
         action = leading_to(SIGN_OUT_PATH, wanted)
-        return await self._show(
+        return await self._show_page(
             request,
             lambda client: LogoutConfirmationPage(action=action, session_code=code, client=client),
         )
@@ -192,11 +192,11 @@ class SignOutHandler:
             location = (b"location", wanted.encode("ascii"))
             return Reply(HTTPStatus.SEE_OTHER, (location, *NOT_KEPT, *removal))
         view = _frames_page(frames, wanted or "") if frames else None
-        return await self._show(
+        return await self._show_page(
             request, lambda client: view or LoggedOutPage(client=client), removal
         )
 
-    async def _show(
+    async def _show_page(
         self,
         request: SiteRequest,
         view: Callable[[ShownApplication | None], View],

@@ -27,6 +27,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from gateway.domain.clients import LONGEST_DEVICE_LOCK
+from gateway.domain.clock import EPOCH
 from gateway.domain.limits.rate_limits import caller_of
 from gateway.domain.ports.certificates import MOST_LISTED, DeviceLock, LockCause
 from gateway.domain.ports.login_failures import (
@@ -38,7 +39,6 @@ from gateway.domain.ports.login_failures import (
 from gateway.domain.realm import BruteForce, BruteForceStrategy
 from gateway.storage.redis.connection import LoadScript, RedisClient, ServerScript, named_failures
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
 _AT_ONCE: Final = 500
@@ -148,8 +148,8 @@ def _record(values: Sequence[str | None]) -> LoginFailures:
     return LoginFailures(
         failures=failures,
         temporary_lockouts=lockouts,
-        locked_until=_EPOCH + locked_until * _SECOND if locked_until else None,
-        last_failure=_EPOCH + last_failure * _MILLISECOND if last_failure else None,
+        locked_until=EPOCH + locked_until * _SECOND if locked_until else None,
+        last_failure=EPOCH + last_failure * _MILLISECOND if last_failure else None,
         last_address=address,
         permanent=bool(permanent),
         secondary_failures=secondary,

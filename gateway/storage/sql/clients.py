@@ -126,14 +126,14 @@ class SqlClients(SealedRepository):
         if not is_name(client_id):
             return None
         rows = await self._transaction.fetch(_BY_NAME, realm_id=realm_id, client_id=client_id)
-        return self._read(rows[0]) if rows else None
+        return self._client_of(rows[0]) if rows else None
 
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
-        return await self._transaction.get_row(clients, realm_id, client, self._read)
+        return await self._transaction.get_row(clients, realm_id, client, self._client_of)
 
     async def get_for_update(self, realm_id: str, client: str) -> Client | None:
         return await self._transaction.get_row(
-            clients, realm_id, client, self._read, for_update=True
+            clients, realm_id, client, self._client_of, for_update=True
         )
 
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
@@ -141,19 +141,21 @@ class SqlClients(SealedRepository):
         found: list[Client] = []
         for some in portions([name for name in client_ids if is_name(name)]):
             one_of_them = clients.c.client_id.in_(some)
-            found += await self._transaction.read_rows(of_realm.where(one_of_them), self._read)
+            found += await self._transaction.read_rows(of_realm.where(one_of_them), self._client_of)
         return tuple(found)
 
     async def search_clients(
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
         found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
-        return await self._transaction.read_rows(found.offset(first).limit(maximum), self._read)
+        return await self._transaction.read_rows(
+            found.offset(first).limit(maximum), self._client_of
+        )
 
     async def using_scopes(self, realm_id: str, names: Collection[str]) -> tuple[Client, ...]:
         carrying = clients.c.administrative_roles.is_not(None)
         of_realm = _by_name(realm_id).where(carrying, mentions(names))
-        found = await self._transaction.read_rows(of_realm, self._read)
+        found = await self._transaction.read_rows(of_realm, self._client_of)
         wanted = frozenset(names)
         return tuple(
             client
@@ -205,7 +207,7 @@ class SqlClients(SealedRepository):
         return found
 
     async def list_clients(self, realm_id: str) -> tuple[Client, ...]:
-        return await self._transaction.read_rows(_by_name(realm_id), self._read)
+        return await self._transaction.read_rows(_by_name(realm_id), self._client_of)
 
     async def ids(self, realm_id: str) -> Mapping[str, str]:
         statement = select(clients.c.client_id, clients.c.id).where(clients.c.realm_id == realm_id)
@@ -250,7 +252,7 @@ class SqlClients(SealedRepository):
         one = update(clients).where(is_row(clients, realm_id, client))
         await self._transaction.change(one.values(registration_token_id=token_id))
 
-    def _read(self, row: Any) -> Client:
+    def _client_of(self, row: Any) -> Client:
         return read_client_row(row, self._secrets)
 
     def _values(self, client: Client) -> dict[str, Any]:
@@ -355,10 +357,10 @@ class SqlClientScopes(SqlResources[ClientScope]):
 
     async def get_for_update(self, realm_id: str, scope_id: str) -> ClientScope | None:
         return await self._transaction.get_row(
-            client_scopes, realm_id, scope_id, self._parse, for_update=True
+            client_scopes, realm_id, scope_id, self._value_of, for_update=True
         )
 
-    def _parse(self, row: Any) -> ClientScope:
+    def _value_of(self, row: Any) -> ClientScope:
         return read_scope_row(row, row.realm_id, row.settings)
 
     def _row(self, realm_id: str, value: ClientScope) -> dict[str, Any]:

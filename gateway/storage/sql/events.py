@@ -41,6 +41,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from gateway.domain.clock import microseconds_of
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import (
     ALL_NAMES,
@@ -55,7 +56,7 @@ from gateway.domain.events import (
     UserEvent,
     UserEventQuery,
 )
-from gateway.storage.sql.column_types import is_name, microseconds_of
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import admin_events, user_events
 from gateway.storage.sql.text_search import escape, is_like
 from gateway.storage.sql.transaction import SqlRepository, Transaction, values_of
@@ -236,10 +237,10 @@ class EventPages:
     async def page(self, filters: Sequence[Filter], page: EventPage) -> Sequence[Row[Any]]:
         if page.maximum == 0:
             return []
-        await self._set(_ALONG_INDEXES)
+        await self._set_locally(_ALONG_INDEXES)
         leading = await self._leading(filters)
         if isinstance(leading, LikePattern):
-            await self._set(_SORTED)
+            await self._set_locally(_SORTED)
         others = [each.holds(self._events.dialect) for each in filters if each is not leading]
         if leading is None:
             found = self._by_time(others, page)
@@ -247,7 +248,7 @@ class EventPages:
             found = self._found(leading, others, page)
         return (await self._transaction.execute(found)).all()
 
-    async def _set(self, settings: str) -> None:
+    async def _set_locally(self, settings: str) -> None:
         if self._events.dialect == "postgresql":
             await self._transaction.execute(text(settings))
 

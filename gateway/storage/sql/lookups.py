@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
+from gateway.domain.clock import instant_of
 from gateway.domain.flows import rules_in as flow_rules_in
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import (
@@ -34,7 +35,7 @@ from gateway.domain.stored_profile import profile_in
 from gateway.domain.unique_names import name_key
 from gateway.domain.users import Credential, User
 from gateway.storage.sql.clients import read_client_row, read_scope_row
-from gateway.storage.sql.column_types import instant_of, is_name
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.lookup_statements import (
     CHAIN_NAMES,

@@ -218,7 +218,7 @@ class SqlDeliveryQueue(Generic[RetriedT, StatusT]):
     async def _change(self, claimed: RetriedT, values: dict[str, Any]) -> None:
         await self._rows.change([(claimed.realm_id, claimed.id)], values)
 
-    async def _list(
+    async def _list_deliveries(
         self, realm_id: str, first: int, most: int, *conditions: ColumnElement[bool]
     ) -> tuple[StatusT, ...]:
         columns = self._table.c
@@ -295,7 +295,7 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
         await self._change(claimed, {**_SENT, "sent_at": now})
 
     async def list_deliveries(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
-        return await self._list(realm_id, first, most, mails.c.sent_at.is_(None))
+        return await self._list_deliveries(realm_id, first, most, mails.c.sent_at.is_(None))
 
     async def purge(self, now: datetime) -> None:
         over = or_(mails.c.sent_at <= now - PERIOD, mails.c.failed_at <= now - MAILS_KEPT)
@@ -386,7 +386,7 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
     async def list_deliveries(
         self, realm_id: str, first: int, most: int
     ) -> tuple[WebhookStatus, ...]:
-        return await self._list(realm_id, first, most)
+        return await self._list_deliveries(realm_id, first, most)
 
     async def retry(self, realm_id: str, now: datetime) -> int:
         given_up = webhooks.c.realm_id == realm_id, webhooks.c.failed_at.is_not(None)

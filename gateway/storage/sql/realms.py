@@ -100,10 +100,10 @@ class SqlRealms(SealedRepository):
 
     async def remove_realm(self, realm_id: str) -> None:
         for table in _LARGE:
-            await self._clear(table, realm_id)
+            await self._delete_rows_of(table, realm_id)
         await self._transaction.delete_rows(realms, id=realm_id)
 
-    async def _clear(self, table: Table, realm_id: str) -> None:
+    async def _delete_rows_of(self, table: Table, realm_id: str) -> None:
         """Delete the realm's rows by ranges of ids: no statement walks over deleted rows."""
         of_realm, last = table.c.realm_id == realm_id, ""
         while True:

@@ -43,7 +43,7 @@ class SqlResources(Generic[ValueT]):
         rows = rows.order_by(*(columns[name] for name in self._kind.order))
         if not search:
             page = rows.offset(first).limit(maximum)
-            return await self._transaction.read_rows(page, self._parse)
+            return await self._transaction.read_rows(page, self._value_of)
         likely = rows.where(
             or_(*(may_contain(columns[name], search) for name in self._kind.search))
         )
@@ -51,14 +51,14 @@ class SqlResources(Generic[ValueT]):
         names = self._kind.search
         matching = [row for row in found if contains((getattr(row, n) for n in names), search)]
         end = None if maximum is None else first + maximum
-        return tuple(map(self._parse, matching[first:end]))
+        return tuple(map(self._value_of, matching[first:end]))
 
     async def count_values(self, realm_id: str) -> int:
         of_realm = select(func.count()).where(self._table.c[_REALM] == realm_id)
         return await self._transaction.count_rows(of_realm)
 
     async def find_value(self, realm_id: str, identity: str) -> ValueT | None:
-        return await self._transaction.get_row(self._table, realm_id, identity, self._parse)
+        return await self._transaction.get_row(self._table, realm_id, identity, self._value_of)
 
     async def add(self, realm_id: str, value: ValueT) -> None:
         row = self._row(realm_id, value)
@@ -74,7 +74,7 @@ class SqlResources(Generic[ValueT]):
     def _conflict(self, row: Mapping[str, Any]) -> str:
         return self._kind.conflict_message.format_map(row)
 
-    def _parse(self, row: Any) -> ValueT:
+    def _value_of(self, row: Any) -> ValueT:
         names = self._kind.columns
         return self._kind.value(
             **{

@@ -88,11 +88,11 @@ class SqlRoleCatalogue(SqlRepository):
             statement = statement.where(_share(realm_id, query.holder, query.share))
         if not query.search:
             page = statement.offset(query.first).limit(query.maximum)
-            return await self._transaction.read_rows(page, _read)
+            return await self._transaction.read_rows(page, _listed_role_of)
         searched = (roles.c.name, roles.c.description)
         statement = statement.where(or_(*(may_contain(text, query.search) for text in searched)))
         found = [
-            _read(row)
+            _listed_role_of(row)
             async for row in in_slices(await self._transaction.execute(statement))
             if contains((row.name, row.description), query.search)
         ]
@@ -122,13 +122,13 @@ class SqlRoleCatalogue(SqlRepository):
     ) -> ListedRole | None:
         if for_update:
             statement = statement.with_for_update(key_share=True, of=roles)
-        return await self._transaction.first(statement, _read)
+        return await self._transaction.first(statement, _listed_role_of)
 
     async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
         found: dict[str, ListedRole] = {}
         for some in portions([role_id for role_id in role_ids if is_name(role_id)]):
             of_some = _listed(realm_id).where(roles.c.id.in_(some))
-            listed = await self._transaction.read_rows(of_some, _read)
+            listed = await self._transaction.read_rows(of_some, _listed_role_of)
             found |= {one.role.id: one for one in listed}
         return found
 
@@ -190,7 +190,7 @@ def read_role(row: Row[Any]) -> Role:
     )
 
 
-def _read(row: Row[Any]) -> ListedRole:
+def _listed_role_of(row: Row[Any]) -> ListedRole:
     return ListedRole(read_role(row), row.composite, row.client_id)
 
 

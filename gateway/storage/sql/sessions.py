@@ -63,7 +63,7 @@ class SqlOfflineSessions(SqlRepository):
         values = values_of(session, _OWN) | {"expires_at": expires_at}
         await self._transaction.execute(insert(sessions), values, taken="Session exists")
         for part in session.clients.values():
-            await self._put(session.realm_id, session.id, session.started_at, part)
+            await self._put_part(session.realm_id, session.id, session.started_at, part)
 
     async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         if not is_name(session_id):
@@ -83,7 +83,7 @@ class SqlOfflineSessions(SqlRepository):
         if not is_name(session_id):
             return False
         if expected is not None:
-            await self._lock(realm_id, session_id)
+            await self._lock_session(realm_id, session_id)
             if await self._part_start(realm_id, session_id, client.client) != expected.started_at:
                 return False
         rows = await self._transaction.execute(
@@ -95,7 +95,7 @@ class SqlOfflineSessions(SqlRepository):
         started_at = rows.scalar_one_or_none()
         if started_at is None:
             return False
-        await self._put(realm_id, session_id, started_at, client)
+        await self._put_part(realm_id, session_id, started_at, client)
         return True
 
     async def refresh(
@@ -107,7 +107,7 @@ class SqlOfflineSessions(SqlRepository):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        if not is_name(session_id) or not await self._lock(realm_id, session_id):
+        if not is_name(session_id) or not await self._lock_session(realm_id, session_id):
             return False
         found = await self._part_start(realm_id, session_id, client.client)
         if found is None or (expected is not None and expected.started_at != found):
@@ -115,7 +115,7 @@ class SqlOfflineSessions(SqlRepository):
         return await self.join(realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
-        if not is_name(session_id) or not await self._lock(realm_id, session_id):
+        if not is_name(session_id) or not await self._lock_session(realm_id, session_id):
             return
         key = {"realm_id": realm_id, "session_id": session_id}
         was_there = await self._transaction.delete_rows(parts, **key, client=client)
@@ -178,7 +178,7 @@ class SqlOfflineSessions(SqlRepository):
     async def purge(self, before: datetime) -> int:
         return await self._transaction.delete_rows(sessions, sessions.c.expires_at < before)
 
-    async def _lock(self, realm_id: str, session_id: str) -> bool:
+    async def _lock_session(self, realm_id: str, session_id: str) -> bool:
         rows = await self._transaction.execute(
             select(sessions.c.id).where(is_row(sessions, realm_id, session_id)).with_for_update()
         )
@@ -191,7 +191,7 @@ class SqlOfflineSessions(SqlRepository):
         started_at: datetime | None = rows.scalar_one_or_none()
         return started_at
 
-    async def _put(
+    async def _put_part(
         self, realm_id: str, session_id: str, started_at: datetime, part: ClientSession
     ) -> None:
         own = {"realm_id": realm_id, "session_id": session_id, "session_started_at": started_at}
@@ -239,9 +239,9 @@ class SqlRotations:
     def __init__(self, reader: QueryExecutor, writer: QueryExecutor, dialect: Dialect) -> None:
         self._reader = reader
         self._writer = writer
-        self._find = PreparedQuery(_find(), dialect)
+        self._find = PreparedQuery(_find_family(), dialect)
         self._exchange = PreparedQuery(_exchange(), dialect)
-        self._begin = PreparedQuery(_begin(dialect), dialect)
+        self._begin = PreparedQuery(_begin_family(dialect), dialect)
 
     async def rotate(
         self,
@@ -332,7 +332,7 @@ def _prefixed(prefix: str, family: RefreshFamily) -> dict[str, Any]:
     return {f"{prefix}_{name}": getattr(family, name) for name in _COLUMNS}
 
 
-def _find() -> Select[Any]:
+def _find_family() -> Select[Any]:
     table = refresh_families.c
     return select(*(table[name] for name in _COLUMNS)).where(
         table.realm_id == bindparam("in_realm"), table.family == bindparam("named")
@@ -353,7 +353,7 @@ def _exchange() -> ReturningUpdate[Any]:
     )
 
 
-def _begin(dialect: Dialect) -> ReturningInsert[Any]:
+def _begin_family(dialect: Dialect) -> ReturningInsert[Any]:
     table = refresh_families
     return (
         insert_into(table, dialect.name)

@@ -143,7 +143,7 @@ class SqlUsers:
         self._clock = clock
 
     async def find_by_username(self, realm_id: str, username: str) -> User | None:
-        return await self._find(realm_id, users.c.username, username)
+        return await self._find_user(realm_id, users.c.username, username)
 
     async def find_by_id(self, realm_id: str, user_id: str) -> User | None:
         return await self._transaction.get_row(users, realm_id, user_id, read_user)
@@ -192,10 +192,10 @@ class SqlUsers:
         return await self._transaction.read_rows(ordered, read_user)
 
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
-        return await self._find(realm_id, users.c.email, email)
+        return await self._find_user(realm_id, users.c.email, email)
 
     async def find_by_email_key(self, realm_id: str, key: str) -> User | None:
-        return await self._find(realm_id, users.c.email_key, key)
+        return await self._find_user(realm_id, users.c.email_key, key)
 
     async def search_users(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
@@ -213,9 +213,9 @@ class SqlUsers:
         return frozenset(row.username for row in rows)
 
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
-        return await self._find(realm_id, users.c.service_account_client, client)
+        return await self._find_user(realm_id, users.c.service_account_client, client)
 
-    async def _find(self, realm_id: str, column: Column[Any], value: str) -> User | None:
+    async def _find_user(self, realm_id: str, column: Column[Any], value: str) -> User | None:
         if not is_name(value):
             return None
         rows = await self._transaction.fetch(_BY[column.key], realm_id=realm_id, value=value)
