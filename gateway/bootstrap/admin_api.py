@@ -26,8 +26,6 @@ from gateway.admin.clients import (
 from gateway.admin.components import Components
 from gateway.admin.expiry import ExpiryListing
 from gateway.admin.flows import (
-    AuthenticatorConfigs,
-    ExecutionAdministration,
     FlowAdministration,
     FlowUseCases,
     RequiredActionAdministration,
@@ -62,10 +60,10 @@ from gateway.admin.resource_kinds import resource_kinds
 from gateway.admin.users import ProfileComponents, UserActionMails
 from gateway.bootstrap.accounts import (
     event_administration,
-    group_use_cases,
+    group_administration,
     new_passwords,
-    role_use_cases,
-    session_use_cases,
+    role_administration,
+    session_administration,
     user_use_cases,
 )
 from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
@@ -117,8 +115,6 @@ def flow_use_cases(services: Services) -> FlowUseCases:
     changes = services.changes
     return FlowUseCases(
         administration=FlowAdministration(changes),
-        executions=ExecutionAdministration(changes),
-        configs=AuthenticatorConfigs(changes),
         required_actions=RequiredActionAdministration(changes),
     )
 
@@ -247,7 +243,7 @@ def admin_operations(
 ) -> tuple[Operation, ...]:
     """Return the operations of the admin API; names of listeners and themes."""
     database, every_component = services.database, components(services)
-    sessions = session_use_cases(services)
+    sessions = session_administration(services)
     scopes = ClientScopeAdministration(services.changes)
     evaluation = ScopeEvaluation(database, services.directory, ClaimsPreview())
     files = realm_file_use_cases(services, clients.administration)
@@ -257,15 +253,15 @@ def admin_operations(
     flows, caches = flow_use_cases(services), RealmCaches(services.changes)
     return (
         *realm_operations(realm_use_cases(services), files, caches, flows.required_actions),
-        *session_operations(sessions.realm),
+        *session_operations(sessions),
         *user_operations(
             user_use_cases(services),
-            sessions.user,
+            sessions,
             UserActionMails(services.changes, services.directory, context.issuer),
         ),
-        *group_operations(group_use_cases(services)),
-        *role_operations(role_use_cases(services)),
-        *client_operations(clients, sessions.client),
+        *group_operations(group_administration(services)),
+        *role_operations(role_administration(services)),
+        *client_operations(clients, sessions),
         *client_scope_operations(scopes, clients, evaluation, context),
         *registration_operations(registration_use_cases(services, tokens)),
         *component_operations(every_component, key_metadata(services)),

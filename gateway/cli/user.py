@@ -195,7 +195,7 @@ async def roles(
 
         holder = RoleHolder(HolderKind.USER, (await operator.user(name)).id)
         changes = {"add": _roles_named(add), "remove": _roles_named(remove)}
-        await operator.roles.mapping.change_roles_by_name(operator.acting, holder, **changes)
+        await operator.roles.change_mapped_roles(operator.acting, holder, **changes)
     granted = role_names(await _summary(operator, name))
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
@@ -236,7 +236,7 @@ async def unlock(operator: RealmOperator, name: str) -> None:
 async def logout(operator: RealmOperator, name: str) -> None:
     """End every session of USER. Tokens that were issued before are rejected."""
     found = await operator.user(name)
-    count = await operator.sessions.user.end_all_sessions(operator.acting, found.id)
+    count = await operator.sessions.end_sessions_of_user(operator.acting, found.id)
     click.echo(f"user {name}: {counted(count, 'session')} ended")
 
 

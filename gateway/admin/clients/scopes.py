@@ -117,7 +117,7 @@ class ScopeMappingAdministration(Administration):
             await _require_container(stores, acting.realm, MappedRoles(owner))
             return await RoleListing(stores, acting.realm).mappings(owner)
 
-    async def list_roles(
+    async def list_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
     ) -> list[dict[str, Any]]:
         """Return the roles in the scope, those to be added by the caller, or the effective ones.
@@ -140,7 +140,7 @@ class ScopeMappingAdministration(Administration):
                 found = await stores.role_catalogue.list(realm.id, query)
         return [role_answer(role, brief=brief) for role in found]
 
-    async def add_roles(
+    async def add_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]
     ) -> None:
         async with self._changes.begin(acting) as change:
@@ -151,7 +151,7 @@ class ScopeMappingAdministration(Administration):
             await change.stores.role_catalogue.give(change.realm.id, mapping.holder, ids)
             _record_mapping(change, OperationType.CREATE, mapping, document)
 
-    async def remove_roles(
+    async def remove_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
     ) -> None:
         """Remove roles from the scope; None removes all of the container."""

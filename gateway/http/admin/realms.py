@@ -14,7 +14,7 @@ from gateway.admin.flows import RequiredActionAdministration
 from gateway.admin.keys import KeyMetadata
 from gateway.admin.realm_files import RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
-from gateway.admin.sessions import RealmSessions
+from gateway.admin.sessions import SessionAdministration
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_REALM,
@@ -44,14 +44,14 @@ from gateway.http.admin.requests import (
 from gateway.http.replies import Reply
 
 
-def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
+def session_operations(sessions: SessionAdministration) -> tuple[Operation, ...]:
     """Return every row about the sessions of a realm."""
     rows = Resource(REALM, "Realms", VIEW_REALM, MANAGE_USERS)
     return (
         rows.post(
             "/logout-all",
             "End all sessions of the realm",
-            as_caller(sessions.log_out_all, reply=_nothing),
+            as_caller(sessions.reject_sessions_of_realm, reply=_nothing),
             returns="GlobalRequestResult",
             status=200,
         ),
