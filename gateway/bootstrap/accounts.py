@@ -6,9 +6,7 @@ from gateway.admin.roles import RoleAdministration
 from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import (
     Lockouts,
-    UserActivation,
-    UserChanges,
-    UserCreation,
+    UserAdministration,
     UserCredentials,
     UserGroups,
     UserListing,
@@ -31,10 +29,8 @@ def user_use_cases(services: Services) -> UserUseCases:
     passwords = PasswordChanges(new_passwords(services), services.passwords)
     removal = AccountRemoval(services.online_sessions, services.login_failures)
     return UserUseCases(
-        activation=UserActivation(changes, services.login_failures),
+        administration=UserAdministration(changes, passwords, removal, services.login_failures),
         listing=UserListing(changes),
-        creation=UserCreation(changes, passwords),
-        changes=UserChanges(changes, passwords, removal, services.login_failures),
         credentials=UserCredentials(changes, passwords),
         groups=UserGroups(changes),
         profiles=UserProfiles(changes),

@@ -15,7 +15,7 @@ from gateway.domain.resources import ValueT
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
     from gateway.admin.clients import ClientUseCases
-    from gateway.admin.delivery_queues import UserMails, WaitingWebhooks
+    from gateway.admin.delivery_queues import OutgoingDeliveries
     from gateway.admin.expiry import ExpiryListing
     from gateway.admin.groups import GroupAdministration
     from gateway.admin.key_rotation import RealmKeys
@@ -106,10 +106,10 @@ class LocalOperator:
         return realm_keys(self.services)
 
     @property
-    def mails(self) -> "UserMails":
-        from gateway.bootstrap.services import user_mails
+    def deliveries(self) -> "OutgoingDeliveries":
+        from gateway.bootstrap.services import outgoing_deliveries
 
-        return user_mails(self.services)
+        return outgoing_deliveries(self.services)
 
     @property
     def realms(self) -> "RealmUseCases":
@@ -140,12 +140,6 @@ class LocalOperator:
         from gateway.bootstrap.accounts import user_use_cases
 
         return user_use_cases(self.services)
-
-    @property
-    def webhooks(self) -> "WaitingWebhooks":
-        from gateway.bootstrap.services import waiting_webhooks
-
-        return waiting_webhooks(self.services)
 
     def resources(self, kind: "ResourceKind[ValueT]") -> "ResourceAdministration[ValueT]":
         """Return the use cases of a kind of small resource."""

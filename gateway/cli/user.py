@@ -86,7 +86,7 @@ def create(
         document["credentials"] = [{"type": "password", "value": password, "temporary": temporary}]
 
     async def work(operator: RealmOperator) -> "User":
-        user_id = await operator.users.creation.create_user(operator.acting, document)
+        user_id = await operator.users.administration.create_user(operator.acting, document)
         return await operator.user(user_id)
 
     created = administer_realm(realm, work)
@@ -206,7 +206,7 @@ async def roles(
 async def enable(operator: RealmOperator, name: str) -> None:
     """Enable USER and end every lock-out."""
     found = await operator.user(name)
-    await operator.users.activation.enable_user(operator.acting, found.id)
+    await operator.users.administration.enable_user(operator.acting, found.id)
     click.echo(f"user {found.username}: enabled")
 
 
@@ -216,7 +216,7 @@ async def enable(operator: RealmOperator, name: str) -> None:
 async def disable(operator: RealmOperator, name: str) -> None:
     """Disable USER. Its tokens are rejected from now on."""
     found = await operator.user(name)
-    await operator.users.activation.disable_user(operator.acting, found.id)
+    await operator.users.administration.disable_user(operator.acting, found.id)
     click.echo(f"user {found.username}: disabled")
 
 
@@ -226,7 +226,7 @@ async def disable(operator: RealmOperator, name: str) -> None:
 async def unlock(operator: RealmOperator, name: str) -> None:
     """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
     found = await operator.user(name)
-    ended = await operator.users.activation.unlock_user(operator.acting, found.id)
+    ended = await operator.users.administration.unlock_user(operator.acting, found.id)
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from gateway.admin.changes import Changes
 from gateway.admin.sessions import SessionAdministration
-from gateway.admin.users.administration import UserActivation
+from gateway.admin.users.administration import UserAdministration
 from gateway.authentication.brute_force_protection import is_locked_for_good
 from gateway.authentication.errors import SignInRefused
 from gateway.domain.ports.storage import Stores
@@ -44,7 +44,8 @@ class Operator:
         self.gateway = gateway
         self.database = database
         changes = Changes(database, gateway.clock, gateway.invalidation)
-        self.activation = UserActivation(changes, gateway.failures)
+        unused: Any = None
+        self.activation = UserAdministration(changes, unused, unused, gateway.failures)
         online = RedisSessions(gateway.client, gateway.clock)
         self.sessions = SessionAdministration(changes, online)
 

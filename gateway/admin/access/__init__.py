@@ -43,7 +43,6 @@ from gateway.admin.access.rights import (
     REALM_MANAGEMENT,
     Acting,
     AdminAccess,
-    Administrators,
     AdminRole,
     ControlledObject,
     ObjectKind,

@@ -35,56 +35,6 @@ _LISTS: Final = {
 _NO_SUCH_SCOPE: Final = "Client scope not found"
 
 
-class ClientScopeAssignment(Administration):
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
-    async def list_assigned_scopes(
-        self, realm: Realm, client: str, listed: RealmDefault
-    ) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
-            found = await get_client(stores, realm.id, client)
-            names = _assigned_names(found, listed)
-            scopes = await stores.client_scopes.list(realm.id)
-        return [
-            render_reference(scope, protocol=False)
-            for scope in scopes
-            if scope.name in names and scope.protocol == found.protocol
-        ]
-
-    async def assign_scope(
-        self, acting: Acting, client: str, scope_id: str, listed: RealmDefault
-    ) -> None:
-        """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
-
-        Raises Forbidden where the roles of the scope are beyond the caller's own scope.
-        """
-        async with self._changes.begin(acting, alone=True) as change:
-            found = await get_client_for_update(change.stores, change.realm.id, client)
-            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
-            held = {*found.default_client_scopes, *found.optional_client_scopes}
-            if scope.name not in held and scope.protocol == found.protocol:
-                after = _with_scope(found, listed, scope)
-                await require_may_widen_scope(acting, change.stores, found, after)
-                await store_changed_part(change.stores, acting, found, after)
-            _record_assignment(
-                change, OperationType.CREATE, f"{_assignment_path(found, listed)}/{scope.id}", found
-            )
-
-    async def unassign_scope(
-        self, acting: Acting, client: str, scope_id: str, listed: RealmDefault
-    ) -> None:
-        """Remove a scope from either list of the client, as Keycloak does."""
-        async with self._changes.begin(acting, alone=True) as change:
-            found = await get_client_for_update(change.stores, change.realm.id, client)
-            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
-            after = with_scope_renamed(found, scope.name, None)
-            if after != found:
-                await store_changed_part(change.stores, acting, found, after)
-            _record_assignment(
-                change, OperationType.DELETE, f"{_assignment_path(found, listed)}/{scope.id}", found
-            )
-
-
 def _assigned_names(client: Client, listed: RealmDefault) -> tuple[str, ...]:
     of_default = listed is RealmDefault.DEFAULT
     return client.default_client_scopes if of_default else client.optional_client_scopes
@@ -109,7 +59,7 @@ def _record_assignment(change: Change, operation: OperationType, path: str, clie
 _NO_ROLE: Final = "Role not found"
 
 
-class ScopeMappingAdministration(Administration):
+class ScopeAdministration(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
 
     async def list_mappings(self, acting: Acting, owner: RoleHolder) -> dict[str, Any]:
@@ -167,6 +117,52 @@ class ScopeMappingAdministration(Administration):
             await stores.role_catalogue.take(realm.id, owner, [role.role.id for role in roles])
             taken = document if document is not None else [role_answer(role) for role in roles]
             _record_mapping(change, OperationType.DELETE, mapping, taken)
+
+    async def list_assigned_scopes(
+        self, realm: Realm, client: str, listed: RealmDefault
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            found = await get_client(stores, realm.id, client)
+            names = _assigned_names(found, listed)
+            scopes = await stores.client_scopes.list(realm.id)
+        return [
+            render_reference(scope, protocol=False)
+            for scope in scopes
+            if scope.name in names and scope.protocol == found.protocol
+        ]
+
+    async def assign_scope(
+        self, acting: Acting, client: str, scope_id: str, listed: RealmDefault
+    ) -> None:
+        """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
+
+        Raises Forbidden where the roles of the scope are beyond the caller's own scope.
+        """
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
+            held = {*found.default_client_scopes, *found.optional_client_scopes}
+            if scope.name not in held and scope.protocol == found.protocol:
+                after = _with_scope(found, listed, scope)
+                await require_may_widen_scope(acting, change.stores, found, after)
+                await store_changed_part(change.stores, acting, found, after)
+            _record_assignment(
+                change, OperationType.CREATE, f"{_assignment_path(found, listed)}/{scope.id}", found
+            )
+
+    async def unassign_scope(
+        self, acting: Acting, client: str, scope_id: str, listed: RealmDefault
+    ) -> None:
+        """Remove a scope from either list of the client, as Keycloak does."""
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
+            after = with_scope_renamed(found, scope.name, None)
+            if after != found:
+                await store_changed_part(change.stores, acting, found, after)
+            _record_assignment(
+                change, OperationType.DELETE, f"{_assignment_path(found, listed)}/{scope.id}", found
+            )
 
 
 async def _require_container(stores: Stores, realm: Realm, mapping: MappedRoles) -> Client | None:

@@ -15,12 +15,12 @@ from gateway.admin.clients import (
     PROFILES,
     QUERY_CLIENTS,
     VIEW_CLIENTS,
+    ClientAdministration,
     ClientCertificateAdministration,
     ClientDevices,
     ClientNodes,
     ClientPolicies,
     ClientQuery,
-    ClientReach,
     ClientUseCases,
     DecidedReach,
 )
@@ -174,7 +174,7 @@ def client_operations(
     return (
         *_clients(clients),
         *_one_client(clients),
-        *_reach(clients.reach),
+        *_reach(clients.administration),
         *_sessions(sessions),
         *_nodes(clients.nodes),
         *certificate_operations(clients.certificates, _CLIENT),
@@ -281,20 +281,20 @@ async def _installation(listing: ClientListing, request: AdminRequest) -> Reply:
     return Reply(HTTPStatus.OK, _TEXT, text.encode("utf-8"))
 
 
-def _reach(reach: ClientReach) -> tuple[Operation, ...]:
+def _reach(clients: ClientAdministration) -> tuple[Operation, ...]:
     rows = Resource(_CLIENT, "Clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
             "/administrative-roles",
             "Get the administrative roles that tokens of a client may carry",
-            lambda r: _decided(reach.get_reach(r.acting, r.path["client_id"])),
+            lambda r: _decided(clients.get_reach(r.acting, r.path["client_id"])),
             returns="object",
             versioned=True,
         ),
         rows.put(
             "/administrative-roles",
             "Let tokens of a client carry the administrative roles that you have",
-            lambda r: _decided(reach.decide_reach(r.acting, r.path["client_id"])),
+            lambda r: _decided(clients.decide_reach(r.acting, r.path["client_id"])),
             returns="object",
             status=200,
             versioned=True,

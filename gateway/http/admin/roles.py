@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from gateway.admin.access import AdminRole
-from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ScopeMappingAdministration
+from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ScopeAdministration
 from gateway.admin.groups import QUERY_GROUPS
 from gateway.admin.roles import (
     MANAGE_CLIENT_ROLES,
@@ -225,7 +225,7 @@ def _holder(mapping: RoleAdministration, holder: str, whom: str) -> tuple[Operat
 
 
 def scope_mapping_operations(
-    mapping: ScopeMappingAdministration, holder: str, whom: str
+    mapping: ScopeAdministration, holder: str, whom: str
 ) -> tuple[Operation, ...]:
     """Return every row about the roles in the scope of a client, or of a client scope."""
     path = f"{REALM}/{holder}/scope-mappings"
@@ -242,7 +242,7 @@ def scope_mapping_operations(
 
 
 def _mappings(
-    mapping: RoleAdministration | ScopeMappingAdministration,
+    mapping: RoleAdministration | ScopeAdministration,
     rows: Resource,
     summaries: tuple[str, ...],
     whom: str,

@@ -228,9 +228,9 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
         *rows.entities(
             "/{user_id}",
             schema,
-            creates=("Create a user", users.creation.create_user),
-            replaces=(update, users.changes.update_user),
-            deletes=("Delete a user", users.changes.remove_user),
+            creates=("Create a user", users.administration.create_user),
+            replaces=(update, users.administration.update_user),
+            deletes=("Delete a user", users.administration.remove_user),
         ),
     )
 
