@@ -20,7 +20,7 @@ from gateway.domain.callers import Caller
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
-from gateway.domain.ports.invalidation import Invalidation, Topics, realm_topic
+from gateway.domain.ports.invalidation import Invalidation, Topics
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
@@ -213,16 +213,6 @@ class Administration:
         self._changes = changes
         self._database = changes.database
         self._clock = changes.clock
-
-
-class RealmCaches(Administration):
-    """Removes a realm from the caches of gateways; changes are announced without it."""
-
-    async def clear(self, acting: Acting, path: str) -> None:
-        """Remove settings, keys, clients and users of the realm; `path` is that of the event."""
-        async with self._changes.begin(acting) as change:
-            change.record(OperationType.ACTION, ResourceType.REALM, path)
-            change.invalidate(realm_topic(acting.realm.id))
 
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:

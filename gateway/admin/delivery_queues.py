@@ -42,8 +42,8 @@ from gateway.domain.refusals import InvalidRequest
 from gateway.domain.users import User
 
 
-class UserMails:
-    """Puts mails to users into the queue."""
+class OutgoingDeliveries:
+    """The queues of a realm for the operator: mails to users, and events for webhooks."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -70,14 +70,6 @@ class UserMails:
         """Return the mails of the realm that wait or were given up, the oldest first."""
         async with self._database.read() as stores:
             return await stores.mails.list_deliveries(acting.realm.id, first, most)
-
-
-class WaitingWebhooks:
-    """Lists the queue of a realm for the operator."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
 
     async def list_deliveries(
         self, acting: Acting, first: int, most: int

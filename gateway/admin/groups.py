@@ -230,61 +230,6 @@ class GroupShape:
     access: bool = True
 
 
-class GroupListing(Administration):
-    """Reads groups for administrators. All methods raise StoreUnavailable."""
-
-    async def list_groups(
-        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
-    ) -> list[dict[str, Any]]:
-        """Return the groups of the page, none if the caller may only query; raises TooMany."""
-        if not rights.has(*VIEW_GROUPS):
-            return []
-        async with self._database.read() as stores:
-            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
-            return await shown_groups(stores, realm, rights, found, shape)
-
-    async def groups(self, realm: Realm) -> tuple[Group, ...]:
-        """Return all groups of the realm as values, by path."""
-        async with self._database.read() as stores:
-            return await stores.groups.list_groups(realm.id)
-
-    async def count_groups(self, realm: Realm, query: GroupQuery) -> int:
-        async with self._database.read() as stores:
-            return await stores.group_catalogue.count_groups(realm.id, query)
-
-    async def get_group_document(self, acting: Acting, group_id: str) -> dict[str, Any]:
-        async with self._database.read() as stores:
-            group = await get_group(stores, acting.realm, group_id)
-            return await group_document(stores, acting.realm, acting.rights, group)
-
-    async def get_group_at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
-        """Return the group at a path; raises NotFound."""
-        async with self._database.read() as stores:
-            found = await stores.group_catalogue.find_by_path(realm.id, path)
-            group = existing(found, "Group path does not exist")
-            shape = GroupShape(brief=False, access=False)
-            return (await shown_groups(stores, realm, rights, (group,), shape))[0]
-
-    async def list_children(
-        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
-    ) -> list[dict[str, Any]]:
-        """Return groups below the group `query.parent`; raises NotFound and TooMany."""
-        async with self._database.read() as stores:
-            await get_group(stores, realm, query.parent or "")
-            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
-            return await shown_groups(stores, realm, rights, found, shape)
-
-    async def list_members(
-        self, realm: Realm, group_id: str, page: ListingPage, *, brief: bool
-    ) -> list[dict[str, Any]]:
-        """Return the members of the page; raises NotFound and TooMany."""
-        async with self._database.read() as stores:
-            await get_group(stores, realm, group_id)
-            catalogue = stores.group_catalogue
-            found = await catalogue.members(realm.id, group_id, page.first, page.limit)
-            return await shown_users(stores, realm, found, brief=brief)
-
-
 async def get_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
     """Return a group by its id; `alone` locks its row. Raises NotFound."""
     return existing(
@@ -430,6 +375,88 @@ class GroupAdministration(Administration):
             document = {"id": group.id, "name": group.name}
             change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", document)
 
+    async def list_groups(
+        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
+    ) -> list[dict[str, Any]]:
+        """Return the groups of the page, none if the caller may only query; raises TooMany."""
+        if not rights.has(*VIEW_GROUPS):
+            return []
+        async with self._database.read() as stores:
+            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
+            return await shown_groups(stores, realm, rights, found, shape)
+
+    async def groups(self, realm: Realm) -> tuple[Group, ...]:
+        """Return all groups of the realm as values, by path."""
+        async with self._database.read() as stores:
+            return await stores.groups.list_groups(realm.id)
+
+    async def count_groups(self, realm: Realm, query: GroupQuery) -> int:
+        async with self._database.read() as stores:
+            return await stores.group_catalogue.count_groups(realm.id, query)
+
+    async def get_group_document(self, acting: Acting, group_id: str) -> dict[str, Any]:
+        async with self._database.read() as stores:
+            group = await get_group(stores, acting.realm, group_id)
+            return await group_document(stores, acting.realm, acting.rights, group)
+
+    async def get_group_at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
+        """Return the group at a path; raises NotFound."""
+        async with self._database.read() as stores:
+            found = await stores.group_catalogue.find_by_path(realm.id, path)
+            group = existing(found, "Group path does not exist")
+            shape = GroupShape(brief=False, access=False)
+            return (await shown_groups(stores, realm, rights, (group,), shape))[0]
+
+    async def list_children(
+        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
+    ) -> list[dict[str, Any]]:
+        """Return groups below the group `query.parent`; raises NotFound and TooMany."""
+        async with self._database.read() as stores:
+            await get_group(stores, realm, query.parent or "")
+            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
+            return await shown_groups(stores, realm, rights, found, shape)
+
+    async def list_members(
+        self, realm: Realm, group_id: str, page: ListingPage, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        """Return the members of the page; raises NotFound and TooMany."""
+        async with self._database.read() as stores:
+            await get_group(stores, realm, group_id)
+            catalogue = stores.group_catalogue
+            found = await catalogue.members(realm.id, group_id, page.first, page.limit)
+            return await shown_users(stores, realm, found, brief=brief)
+
+    async def list_default_groups(self, realm: Realm) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            ids = await stores.groups.default(realm.id)
+            groups = await stores.group_catalogue.with_parents(realm.id, ids)
+        return [_shown(group) for group in groups if group.id in ids]
+
+    async def add_default_group(self, acting: Acting, group_id: str) -> None:
+        """Make new users join the group.
+
+        Raises NotFound, and Forbidden where the group gives roles that the caller lacks.
+        """
+        await self._store_default(acting, group_id, is_default=True)
+
+    async def remove_default_group(self, acting: Acting, group_id: str) -> None:
+        """Let new users not join the group any more; raises NotFound."""
+        await self._store_default(acting, group_id, is_default=False)
+
+    async def _store_default(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await change.stores.group_catalogue.find_group(
+                change.realm.id, group_id, for_update=True
+            )
+            group = existing(found, "Group not found")
+            if is_default:
+                await require_may_join(acting, change.stores, [group_id])
+            if group.is_default != is_default:
+                await change.stores.groups.replace(replace(group, is_default=is_default))
+                change.invalidate(realm_topic(change.realm.id))
+            operation = OperationType.CREATE if is_default else OperationType.DELETE
+            change.record(operation, ResourceType.GROUP, f"default-groups/{group_id}")
+
 
 def _place(parent: str | None) -> str:
     return "groups" if parent is None else f"groups/{parent}/children"
@@ -483,50 +510,6 @@ def _require_room(levels: int) -> None:
         raise InvalidRequest(f"At most {DEEPEST} groups may stand one below the other")
 
 
-class DefaultGroups(Administration):
-    """The use cases. All raise StoreUnavailable."""
-
-    async def list_groups(self, realm: Realm) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
-            ids = await stores.groups.default(realm.id)
-            groups = await stores.group_catalogue.with_parents(realm.id, ids)
-        return [_shown(group) for group in groups if group.id in ids]
-
-    async def add_group(self, acting: Acting, group_id: str) -> None:
-        """Make new users join the group.
-
-        Raises NotFound, and Forbidden where the group gives roles that the caller lacks.
-        """
-        await self._store_default(acting, group_id, is_default=True)
-
-    async def remove_group(self, acting: Acting, group_id: str) -> None:
-        """Let new users not join the group any more; raises NotFound."""
-        await self._store_default(acting, group_id, is_default=False)
-
-    async def _store_default(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
-        async with self._changes.begin(acting, alone=True) as change:
-            found = await change.stores.group_catalogue.find_group(
-                change.realm.id, group_id, for_update=True
-            )
-            group = existing(found, "Group not found")
-            if is_default:
-                await require_may_join(acting, change.stores, [group_id])
-            if group.is_default != is_default:
-                await change.stores.groups.replace(replace(group, is_default=is_default))
-                change.invalidate(realm_topic(change.realm.id))
-            operation = OperationType.CREATE if is_default else OperationType.DELETE
-            change.record(operation, ResourceType.GROUP, f"default-groups/{group_id}")
-
-
 def _shown(group: Group) -> dict[str, Any]:
     parent = {} if group.parent is None else {"parentId": group.parent}
     return {"id": group.id, "name": group.name, "path": group.plain_path, **parent, "subGroups": []}
-
-
-@dataclass(frozen=True, slots=True)
-class GroupUseCases:
-    """Every use case of groups."""
-
-    listing: GroupListing
-    administration: GroupAdministration
-    default_groups: DefaultGroups

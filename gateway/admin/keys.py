@@ -43,7 +43,7 @@ from gateway.domain.limits.fair_share import FairThreads
 from gateway.domain.limits.input_sizes import MAX_WAITING_KEY_JOBS
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
 from gateway.domain.secrets import Secret
@@ -161,29 +161,6 @@ class KeyMaker:
         if key.provider not in IMPORTERS or certificate is None:
             return settings.config
         return {CERTIFICATE: certificate, **settings.config}
-
-
-@dataclass(frozen=True, slots=True)
-class KeyMetadata:
-    """The use case."""
-
-    database: Database
-    keys: KeyFactory
-    clock: Clock
-
-    async def render_metadata(self, realm: Realm) -> dict[str, Any]:
-        async with self.database.read() as stores:
-            keys = await stores.keys.list_keys(realm.id)
-        return render_keys(self._shown(key, keys) for key in keys)
-
-    def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
-        now = self.clock.now()
-        signer = signing_key(keys, key.algorithm, now)
-        signs = signer is not None and signer.id == key.id
-        status = key.status if verifies(key, now) else KeyStatus.DISABLED
-        if key.retire_at is not None:
-            status = effective_status(key, keys, now)
-        return ShownKey(key, self.keys.public_data(key), status, signs)
 
 
 ENCRYPTION_OF_NEW_REALMS: Final = (EncryptionAlgorithm.RSA_OAEP, EncryptionAlgorithm.AES)
@@ -387,6 +364,20 @@ class KeyComponents(Administration):
         if not settings.certified:
             return replace(key, certificate=None)
         return self._keys.certified(key, realm.name, self._clock.now())
+
+    async def render_metadata(self, realm: Realm) -> dict[str, Any]:
+        async with self._database.read() as stores:
+            keys = await stores.keys.list_keys(realm.id)
+        return render_keys(self._shown(key, keys) for key in keys)
+
+    def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
+        now = self._clock.now()
+        signer = signing_key(keys, key.algorithm, now)
+        signs = signer is not None and signer.id == key.id
+        status = key.status if verifies(key, now) else KeyStatus.DISABLED
+        if key.retire_at is not None:
+            status = effective_status(key, keys, now)
+        return ShownKey(key, self._keys.public_data(key), status, signs)
 
 
 def _get_key(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:

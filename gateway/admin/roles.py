@@ -139,6 +139,81 @@ class RoleAddress:
         return f"{roles_path(self.client)}/{self.name}"
 
 
+async def get_viewable_role(stores: Stores, acting: Acting, address: RoleAddress) -> ListedRole:
+    """Return the role at an address, which the caller may view; raises NotFound and Forbidden."""
+    found = await _get_role(stores, acting.realm, address)
+    of_realm = found.role.client is None
+    acting.rights.require_role(*(VIEW_REALM_ROLES if of_realm else VIEW_CLIENT_ROLES))
+    return found
+
+
+async def require_client(
+    stores: Stores, realm: Realm, client: str | None, missing: str = "Could not find client"
+) -> str | None:
+    """Return the public name of a client by its internal id, None for None; raises NotFound."""
+    if client is None:
+        return None
+    return existing(await stores.clients.find_by_id(realm.id, client), missing).client_id
+
+
+def roles_path(client: str | None) -> str:
+    """Return the path of the roles of the realm, or of a client, below the realm."""
+    return "roles" if client is None else f"clients/{client}/roles"
+
+
+async def _get_role(
+    stores: Stores, realm: Realm, address: RoleAddress, *, alone: bool = False
+) -> ListedRole:
+    if address.id is not None:
+        role = await stores.role_catalogue.find_role(realm.id, address.id, for_update=alone)
+        return existing(role, "Could not find role with id")
+    await require_client(stores, realm, address.client)
+    role = await stores.role_catalogue.find_by_name(
+        realm.id, address.client, address.name, for_update=alone
+    )
+    return existing(role, "Could not find role")
+
+
+def _role_type(role: Role) -> ResourceType:
+    return ResourceType.REALM_ROLE if role.client is None else ResourceType.CLIENT_ROLE
+
+
+def _is_default(realm: Realm, role: Role) -> bool:
+    return role.client is None and role.name == realm.default_role_name
+
+
+_FIRST_PAGE: Final = ListingPage()
+
+
+_OWNERS: Final = {
+    HolderKind.USER: ("users", "role-mappings"),
+    HolderKind.GROUP: ("groups", "role-mappings"),
+    HolderKind.CLIENT: ("clients", "scope-mappings"),
+    HolderKind.CLIENT_SCOPE: ("client-scopes", "scope-mappings"),
+}
+"""How URLs name the holders of roles, and their roles."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappedRoles:
+    """Roles of the realm, or of the client with internal id `client`, as one holder has them."""
+
+    holder: RoleHolder
+    client: str | None = None
+
+    @property
+    def container(self) -> str:
+        """The client, or "" for the realm, as queries name it."""
+        return self.client or ""
+
+    @property
+    def path(self) -> str:
+        """The path below the realm, for events."""
+        owners, mappings = _OWNERS[self.holder.kind]
+        container = "realm" if self.client is None else f"clients/{self.client}"
+        return f"{owners}/{self.holder.id}/{mappings}/{container}"
+
+
 class RoleAdministration(Administration):
     """The use cases. All raise NotFound, StoreUnavailable, and Forbidden."""
 
@@ -263,85 +338,6 @@ class RoleAdministration(Administration):
         change.require_match(role_answer, found, brief=False)
         return found
 
-
-async def get_viewable_role(stores: Stores, acting: Acting, address: RoleAddress) -> ListedRole:
-    """Return the role at an address, which the caller may view; raises NotFound and Forbidden."""
-    found = await _get_role(stores, acting.realm, address)
-    of_realm = found.role.client is None
-    acting.rights.require_role(*(VIEW_REALM_ROLES if of_realm else VIEW_CLIENT_ROLES))
-    return found
-
-
-async def require_client(
-    stores: Stores, realm: Realm, client: str | None, missing: str = "Could not find client"
-) -> str | None:
-    """Return the public name of a client by its internal id, None for None; raises NotFound."""
-    if client is None:
-        return None
-    return existing(await stores.clients.find_by_id(realm.id, client), missing).client_id
-
-
-def roles_path(client: str | None) -> str:
-    """Return the path of the roles of the realm, or of a client, below the realm."""
-    return "roles" if client is None else f"clients/{client}/roles"
-
-
-async def _get_role(
-    stores: Stores, realm: Realm, address: RoleAddress, *, alone: bool = False
-) -> ListedRole:
-    if address.id is not None:
-        role = await stores.role_catalogue.find_role(realm.id, address.id, for_update=alone)
-        return existing(role, "Could not find role with id")
-    await require_client(stores, realm, address.client)
-    role = await stores.role_catalogue.find_by_name(
-        realm.id, address.client, address.name, for_update=alone
-    )
-    return existing(role, "Could not find role")
-
-
-def _role_type(role: Role) -> ResourceType:
-    return ResourceType.REALM_ROLE if role.client is None else ResourceType.CLIENT_ROLE
-
-
-def _is_default(realm: Realm, role: Role) -> bool:
-    return role.client is None and role.name == realm.default_role_name
-
-
-_FIRST_PAGE: Final = ListingPage()
-
-
-_OWNERS: Final = {
-    HolderKind.USER: ("users", "role-mappings"),
-    HolderKind.GROUP: ("groups", "role-mappings"),
-    HolderKind.CLIENT: ("clients", "scope-mappings"),
-    HolderKind.CLIENT_SCOPE: ("client-scopes", "scope-mappings"),
-}
-"""How URLs name the holders of roles, and their roles."""
-
-
-@dataclass(frozen=True, slots=True)
-class MappedRoles:
-    """Roles of the realm, or of the client with internal id `client`, as one holder has them."""
-
-    holder: RoleHolder
-    client: str | None = None
-
-    @property
-    def container(self) -> str:
-        """The client, or "" for the realm, as queries name it."""
-        return self.client or ""
-
-    @property
-    def path(self) -> str:
-        """The path below the realm, for events."""
-        owners, mappings = _OWNERS[self.holder.kind]
-        container = "realm" if self.client is None else f"clients/{self.client}"
-        return f"{owners}/{self.holder.id}/{mappings}/{container}"
-
-
-class RoleMapping(Administration):
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
     async def list_mappings(self, acting: Acting, holder: RoleHolder) -> dict[str, Any]:
         """Return the viewable roles that are granted to the holder directly."""
         async with self._database.read() as stores:
@@ -349,7 +345,7 @@ class RoleMapping(Administration):
             found = await stores.role_catalogue.list_roles(acting.realm.id, RoleQuery(holder))
         return mappings_answer(role for role in found if _may_view(acting, role.role))
 
-    async def list_roles(
+    async def list_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
     ) -> list[dict[str, Any]]:
         """Return a share of the roles; of the missing roles only the grantable ones.
@@ -365,7 +361,7 @@ class RoleMapping(Administration):
             hidden = await roles_out_of_reach(acting, stores) if share is Share.MISSING else ()
             return [role_answer(role, brief=brief) for role in found if role.role.id not in hidden]
 
-    async def add_roles(
+    async def add_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]
     ) -> None:
         """Grant roles by id and name; raises Forbidden for rights beyond the caller's."""
@@ -377,7 +373,7 @@ class RoleMapping(Administration):
             roles = [listed.role for listed in named]
             await _store_mapping(change, OperationType.CREATE, mapping, roles, list(document))
 
-    async def remove_roles(
+    async def remove_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
     ) -> None:
         """Revoke roles, all of the mapping for None; raises Forbidden."""
@@ -394,7 +390,7 @@ class RoleMapping(Administration):
             roles = [listed.role for listed in named]
             await _store_mapping(change, OperationType.DELETE, mapping, roles, sent)
 
-    async def change_roles_by_name(
+    async def change_mapped_roles(
         self,
         acting: Acting,
         holder: RoleHolder,
@@ -418,6 +414,31 @@ class RoleMapping(Administration):
                     own = [role for role in roles if role.client == client]
                     sent = [{"id": role.id, "name": role.name} for role in own]
                     await _store_mapping(change, operation, MappedRoles(holder, client), own, sent)
+
+    async def list_users_with_role(
+        self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            role = (await get_viewable_role(stores, acting, address)).role
+            if not acting.rights.has(*VIEW_USERS):
+                return []
+            realm = acting.realm
+            found = await stores.role_catalogue.users(realm.id, role.id, page.first, page.limit)
+            shown = await shown_users(stores, realm, found, brief=brief)
+            access = {"manage": acting.rights.has(AdminRole.MANAGE_USERS)}
+            return [{**user, "access": access} for user in shown]
+
+    async def list_groups_with_role(
+        self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            role = (await get_viewable_role(stores, acting, address)).role
+            if not acting.rights.has(*VIEW_GROUPS):
+                return []
+            realm, catalogue = acting.realm, stores.group_catalogue
+            found = await catalogue.having_role(realm.id, role.id, page.first, page.limit)
+            shape = GroupShape(brief=brief, counts=False, access=False)
+            return await shown_groups(stores, realm, acting.rights, found, shape)
 
 
 def _may_view(acting: Acting, role: Role) -> bool:
@@ -463,44 +484,3 @@ async def _invalidate(change: Change, holder: RoleHolder) -> None:
 def _mapping_type(mapping: MappedRoles) -> ResourceType:
     of_realm = mapping.client is None
     return ResourceType.REALM_ROLE_MAPPING if of_realm else ResourceType.CLIENT_ROLE_MAPPING
-
-
-class RoleMembers(Administration):
-    """Reads the holders of a role; a caller that may only query users or groups sees none.
-
-    All methods raise NotFound, Forbidden, TooMany and StoreUnavailable.
-    """
-
-    async def list_users(
-        self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
-    ) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
-            role = (await get_viewable_role(stores, acting, address)).role
-            if not acting.rights.has(*VIEW_USERS):
-                return []
-            realm = acting.realm
-            found = await stores.role_catalogue.users(realm.id, role.id, page.first, page.limit)
-            shown = await shown_users(stores, realm, found, brief=brief)
-            access = {"manage": acting.rights.has(AdminRole.MANAGE_USERS)}
-            return [{**user, "access": access} for user in shown]
-
-    async def list_groups(
-        self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
-    ) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
-            role = (await get_viewable_role(stores, acting, address)).role
-            if not acting.rights.has(*VIEW_GROUPS):
-                return []
-            realm, catalogue = acting.realm, stores.group_catalogue
-            found = await catalogue.having_role(realm.id, role.id, page.first, page.limit)
-            shape = GroupShape(brief=brief, counts=False, access=False)
-            return await shown_groups(stores, realm, acting.rights, found, shape)
-
-
-@dataclass(frozen=True, slots=True)
-class RoleUseCases:
-    """Every use case of roles."""
-
-    administration: RoleAdministration
-    members: RoleMembers
-    mapping: RoleMapping

@@ -8,7 +8,7 @@ offline-sessions, logout, consents), 17.5 applications; clients/{id}/user-sessio
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -41,22 +41,23 @@ from gateway.representations.users import render_consent, render_session
 _NO_SESSION: Final = "Sesssion not found"
 
 
-class _SessionAdministration(Administration):
+class SessionAdministration(Administration):
+    """Lists, counts and ends sessions of realms, users and clients.
+
+    All methods raise StoreUnavailable, and NotFound for unknown users, clients and sessions.
+    """
+
     def __init__(self, changes: Changes, online: OnlineSessionStore) -> None:
         super().__init__(changes)
         self._online = online
 
-
-class RealmSessions(_SessionAdministration):
-    """Counts and ends sessions. All methods raise StoreUnavailable."""
-
-    async def log_out_all(self, acting: Acting) -> None:
+    async def reject_sessions_of_realm(self, acting: Acting) -> None:
         """End every session of the realm, and reject all tokens issued so far."""
         async with self._changes.begin(acting, alone=True) as change:
             await _reject_tokens(change)
             await self._online.end_of_realm(change.realm.id)
 
-    async def end_all_sessions(self, acting: Acting) -> int:
+    async def end_sessions_of_realm(self, acting: Acting) -> int:
         """Do the same, and return how many sessions there were.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
@@ -134,34 +135,16 @@ class RealmSessions(_SessionAdministration):
             if identity in offline or identity in active
         ]
 
-
-def _record_end(change: Change, session_id: str) -> None:
-    path = f"sessions/{session_id}"
-    change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
-
-
-async def _reject_tokens(change: Change) -> int:
-    """Reject all tokens issued so far and end the offline sessions; return how many."""
-    not_before = max(change.realm.not_before, int(change.now.timestamp()))
-    realm = replace(change.realm, not_before=not_before)
-    await change.replace_realm(realm)
-    ended = await change.stores.offline_sessions.end_of_realm(realm.id)
-    change.invalidate(realm_topic(realm.id))
-    change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
-    return ended
-
-
-class UserSessions(_SessionAdministration):
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
-    async def list_online_sessions(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+    async def list_online_sessions_of_user(
+        self, realm: Realm, user_id: str
+    ) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
             return await written_sessions(
                 stores, realm, await self._online.of_user(realm.id, user_id)
             )
 
-    async def list_offline_sessions(
+    async def list_offline_sessions_of_user(
         self, realm: Realm, user_id: str, client: str
     ) -> list[dict[str, Any]]:
         """Return the offline sessions with the client of that internal id."""
@@ -206,16 +189,14 @@ class UserSessions(_SessionAdministration):
         if withdrawn.consent:
             await detach_from_sessions(self._online, user, client)
 
-    async def list_sessions_of_both_kinds(
-        self, realm: Realm, user_id: str
-    ) -> tuple[UserSession, ...]:
+    async def list_sessions_of_user(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
         """Return the online sessions, then the offline ones."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
             offline = await stores.offline_sessions.of_user(realm.id, user_id)
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
-    async def end_all_sessions(self, acting: Acting, user_id: str) -> int:
+    async def end_sessions_of_user(self, acting: Acting, user_id: str) -> int:
         """End online and offline sessions, and reject all tokens issued so far; return how many.
 
         Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
@@ -233,6 +214,55 @@ class UserSessions(_SessionAdministration):
                 await stores.refresh_tokens.end_of_session(realm_id, session.id)
             offline = await stores.offline_sessions.end_of_user(realm_id, user_id)
         return offline + await self._online.end_of_user(realm_id, user_id)
+
+    async def count_sessions_of_client(self, realm: Realm, client_id: str, *, offline: bool) -> int:
+        async with self._database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
+            store = stores.offline_sessions if offline else self._online
+            return await store.count_of_client(realm.id, client.id)
+
+    async def list_sessions_of_client(
+        self, realm: Realm, client_id: str, page: ListingPage, *, offline: bool
+    ) -> list[dict[str, Any]]:
+        """Return a page of the sessions of one kind, oldest first; raises TooMany."""
+        async with self._database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
+            found: Sequence[UserSession] = ()
+            if page.limit:
+                store = stores.offline_sessions if offline else self._online
+                found = await store.of_client(realm.id, client.id, page.first, page.limit)
+            require_one_answer(found, "sessions")
+            return await written_sessions(stores, realm, found)
+
+    async def list_sessions_of_client_by_kind(
+        self, realm: Realm, client_id: str, first: int, maximum: int
+    ) -> tuple[UserSession, ...]:
+        """Return a page of the sessions of both kinds, online ones first."""
+        online = await self._online.of_client(realm.id, client_id, first, maximum)
+        before = await self._online.count_of_client(realm.id, client_id)
+        if len(online) == maximum:
+            return online
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.of_client(
+                realm.id, client_id, max(0, first - before), maximum - len(online)
+            )
+        return (*online, *offline)
+
+
+def _record_end(change: Change, session_id: str) -> None:
+    path = f"sessions/{session_id}"
+    change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
+
+
+async def _reject_tokens(change: Change) -> int:
+    """Reject all tokens issued so far and end the offline sessions; return how many."""
+    not_before = max(change.realm.not_before, int(change.now.timestamp()))
+    realm = replace(change.realm, not_before=not_before)
+    await change.replace_realm(realm)
+    ended = await change.stores.offline_sessions.end_of_realm(realm.id)
+    change.invalidate(realm_topic(realm.id))
+    change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
+    return ended
 
 
 async def _reject_tokens_of_user(change: Change, user_id: str) -> None:
@@ -253,49 +283,3 @@ async def written_sessions(
     found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
     client_ids = {client.id: client.client_id for client in found if client is not None}
     return [render_session(session, client_ids) for session in sessions]
-
-
-class ClientSessions(_SessionAdministration):
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
-    async def count_sessions(self, realm: Realm, client_id: str, *, offline: bool) -> int:
-        async with self._database.read() as stores:
-            client = await get_client(stores, realm.id, client_id)
-            store = stores.offline_sessions if offline else self._online
-            return await store.count_of_client(realm.id, client.id)
-
-    async def list_sessions(
-        self, realm: Realm, client_id: str, page: ListingPage, *, offline: bool
-    ) -> list[dict[str, Any]]:
-        """Return a page of the sessions of one kind, oldest first; raises TooMany."""
-        async with self._database.read() as stores:
-            client = await get_client(stores, realm.id, client_id)
-            found: Sequence[UserSession] = ()
-            if page.limit:
-                store = stores.offline_sessions if offline else self._online
-                found = await store.of_client(realm.id, client.id, page.first, page.limit)
-            require_one_answer(found, "sessions")
-            return await written_sessions(stores, realm, found)
-
-    async def list_sessions_of_both_kinds(
-        self, realm: Realm, client_id: str, first: int, maximum: int
-    ) -> tuple[UserSession, ...]:
-        """Return a page of the sessions of both kinds, online ones first."""
-        online = await self._online.of_client(realm.id, client_id, first, maximum)
-        before = await self._online.count_of_client(realm.id, client_id)
-        if len(online) == maximum:
-            return online
-        async with self._database.read() as stores:
-            offline = await stores.offline_sessions.of_client(
-                realm.id, client_id, max(0, first - before), maximum - len(online)
-            )
-        return (*online, *offline)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionUseCases:
-    """Every use case of sessions: those of a realm, a client, a user."""
-
-    realm: RealmSessions
-    client: ClientSessions
-    user: UserSessions

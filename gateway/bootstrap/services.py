@@ -22,8 +22,7 @@ from structlog.typing import FilteringBoundLogger
 from gateway.admin.changes import Changes
 from gateway.admin.delivery_queues import (
     MailDelivery,
-    UserMails,
-    WaitingWebhooks,
+    OutgoingDeliveries,
     WebhookDeliveries,
 )
 from gateway.admin.resources import ResourceAdministration, ResourceKind
@@ -513,17 +512,12 @@ def mail_delivery(services: Services) -> MailDelivery:
     return MailDelivery(services.database, services.mail, services.clock)
 
 
-def user_mails(services: Services) -> UserMails:
-    """Return what puts mails into the queue."""
-    return UserMails(services.database, services.clock)
+def outgoing_deliveries(services: Services) -> OutgoingDeliveries:
+    """Return what lists the queues of mails and events, and fills them."""
+    return OutgoingDeliveries(services.database, services.clock)
 
 
 def webhook_deliveries(services: Services) -> WebhookDeliveries:
     """Return what sends events to webhooks."""
     sender = HttpWebhookSender(services.http_client)
     return WebhookDeliveries(services.database, sender, services.clock)
-
-
-def waiting_webhooks(services: Services) -> WaitingWebhooks:
-    """Return what lists the events that wait."""
-    return WaitingWebhooks(services.database, services.clock)

@@ -126,7 +126,7 @@ async def update(
             operator.acting, before.id, fields, approves_reach=before.reach.everything
         )
     if approve_reach:
-        await operator.clients.reach.decide_reach(operator.acting, before.id)
+        await operator.clients.administration.decide_reach(operator.acting, before.id)
     click.echo(f"client {client_id}: updated")
     after = await operator.client(given_field(fields, "clientId") or client_id)
     if approve_reach or not after.reach.everything or changes_reach(before, after):

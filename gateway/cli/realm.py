@@ -97,7 +97,7 @@ def update(name: str, fields: dict[str, Any]) -> None:
             stored = (await operator.realms.listing.get_realm_document(acting))["attributes"]
             merged = {key: text for key, text in (stored | given).items() if text is not None}
             changed = fields | {"attributes": merged}
-        return (await operator.realms.changes.update_realm(acting, changed)).name
+        return (await operator.realms.administration.update_realm(acting, changed)).name
 
     click.echo(f"realm {administer(work)}: updated")
 
@@ -111,7 +111,7 @@ def delete(name: str, *, yes: bool) -> None:
     async def work(operator: LocalOperator) -> None:
         acting = await operator.on(name, option=None)
         confirm_removal(f"the realm {name} and all that is in it", yes=yes)
-        await operator.realms.changes.remove_realm(acting)
+        await operator.realms.administration.remove_realm(acting)
 
     administer(work)
     click.echo(f"realm {name}: removed")

@@ -8,6 +8,7 @@ UserProfileMetadata
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,10 +19,9 @@ from gateway.domain.profile_validators import (
     ValidatorConfiguration,
 )
 from gateway.domain.realm import LoginSettings
+from gateway.domain.tables import read_table
 from gateway.domain.user_profile import (
     EMAIL,
-    FIRST_NAME,
-    LAST_NAME,
     ROOTS,
     USERNAME,
     ProfileAttribute,
@@ -41,6 +41,7 @@ from gateway.representations.shapes import (
     VerbatimObject,
 )
 
+_STANDARD: Final = read_table("gateway.representations", "standard_user_profile.toml")
 _PATTERN: Final = "pattern"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -254,40 +255,10 @@ def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
 
     Keycloak: 26.7, where the realm `master` requires nothing.
     """
-    both = {"view": ["admin", "user"], "edit": ["admin", "user"]}
-    required = {"required": {"roles": ["user"]}} if demanding else {}
-    person = {"length": {"max": 255}, "person-name-prohibited-characters": {}}
-    username = {
-        "length": {"min": 3, "max": 255},
-        "username-prohibited-characters": {},
-        "up-username-not-idn-homograph": {},
-    }
-    attributes: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-        (USERNAME, username, {}),
-        (EMAIL, {"email": {}, "length": {"max": 255}}, required),
-        (FIRST_NAME, person, required),
-        (LAST_NAME, person, required),
-    )
-    return {
-        "attributes": [
-            {
-                "name": name,
-                "displayName": f"${{{name}}}",
-                "validations": validations,
-                **demanded,
-                _PERMISSIONS: both,
-                "multivalued": False,
-            }
-            for name, validations, demanded in attributes
-        ],
-        "groups": [
-            {
-                "name": "user-metadata",
-                "displayHeader": "User metadata",
-                "displayDescription": "Attributes, which refer to user metadata",
-            }
-        ],
-    }
+    profile = deepcopy(_STANDARD)
+    for attribute in () if demanding else profile["attributes"]:
+        attribute.pop("required", None)
+    return profile
 
 
 def parse_user_profile(

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.admin.access.rights import operator
 from gateway.admin.changes import Changes
-from gateway.admin.clients.scopes import ClientScopeAssignment
+from gateway.admin.clients.scopes import ScopeAdministration
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase
@@ -36,7 +36,7 @@ async def test_a_scope_goes_by_its_new_name(
     async with database.write() as stores:
         await stores.client_scopes.add(scope.realm_id, scope)
         await stores.clients.add(device)
-    assignment = ClientScopeAssignment(Changes(other_gateway, SetClock(NOW), Messages()))
+    assignment = ScopeAdministration(Changes(other_gateway, SetClock(NOW), Messages()))
     acting = operator(Realm(id="demo-id", name="demo"))
     change = assignment.assign_scope if given else assignment.unassign_scope
     async with Changes(database, SetClock(NOW), Messages()).begin(acting, alone=True) as renaming:

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from gateway.admin.access import operator
 from gateway.admin.changes import Changes
-from gateway.admin.users import UserActivation
+from gateway.admin.users import UserAdministration
 from gateway.authentication.errors import (
     AccountDisabled,
     AccountNotSetUp,
@@ -307,9 +308,10 @@ async def test_a_permanent_lockout_of_a_killed_gateway_is_completed(
     assert not (await _stored(database)).enabled
 
 
-def _activation(gateway: Gateway, database: SqlDatabase) -> UserActivation:
+def _activation(gateway: Gateway, database: SqlDatabase) -> UserAdministration:
     changes = Changes(database, gateway.clock, gateway.invalidation)
-    return UserActivation(changes, gateway.failures)
+    unused: Any = None
+    return UserAdministration(changes, unused, unused, gateway.failures)
 
 
 async def test_a_permanent_lockout_and_its_end_are_in_the_change_log(

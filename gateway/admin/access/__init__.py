@@ -44,7 +44,6 @@ from gateway.admin.access.rights import (
     REALM_MANAGEMENT,
     Acting,
     AdminAccess,
-    Administrators,
     AdminRole,
     ControlledObject,
     ObjectKind,

@@ -163,24 +163,6 @@ def operator(realm: Realm) -> Acting:
     return Acting(None, realm, _EVERYTHING)
 
 
-class AdminAccess:
-    """Resolves rights by the roles that the database holds now."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def rights(self, caller: Caller, realm: Realm) -> Rights:
-        if _holder(caller, realm) is None:
-            return Rights(frozenset())
-        return rights_over(caller, realm, await self.held(caller))
-
-    async def held(self, caller: Caller) -> EffectiveRoles:
-        """Return the roles that the caller acts with in its own realm."""
-        async with self._database.read() as stores:
-            held = await stores.roles.effective(caller.realm.id, caller.user.id)
-        return caller.within_token(held)
-
-
 def rights_of(caller: Caller, realm: Realm) -> Rights:
     """Return the rights over `realm` of a caller whose roles are known."""
     return rights_over(caller, realm, caller.within_token(caller.held))
@@ -214,12 +196,22 @@ def may_create_realms(acting: Acting) -> bool:
 _CONSOLE: Final = "security-admin-console"
 
 
-class Administrators:
-    """The use cases."""
+class AdminAccess:
+    """Resolves rights by the roles that the database holds now."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._access = AdminAccess(database)
+
+    async def rights(self, caller: Caller, realm: Realm) -> Rights:
+        if _holder(caller, realm) is None:
+            return Rights(frozenset())
+        return rights_over(caller, realm, await self.held(caller))
+
+    async def held(self, caller: Caller) -> EffectiveRoles:
+        """Return the roles that the caller acts with in its own realm."""
+        async with self._database.read() as stores:
+            held = await stores.roles.effective(caller.realm.id, caller.user.id)
+        return caller.within_token(held)
 
     async def describe_caller(self, acting: Acting, current: str | None) -> dict[str, Any]:
         """Return the caller with its rights over its own realm, and over the one named `current`.
@@ -252,7 +244,7 @@ class Administrators:
             realm = await stores.realms.find_by_name(name)
         if realm is None:
             return {}
-        rights = await self._access.rights(caller, realm)
+        rights = await self.rights(caller, realm)
         return {realm.name: sorted(rights.roles)}
 
 

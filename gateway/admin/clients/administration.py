@@ -17,7 +17,7 @@ from gateway.admin.access import (
     require_may_change_client,
     require_may_grant,
 )
-from gateway.admin.changes import Administration, Change, Changes, names_state, require_match
+from gateway.admin.changes import Change, Changes, names_state, require_match
 from gateway.admin.client_reach import (
     BUILT_IN,
     decide_on_client,
@@ -97,31 +97,6 @@ class DecidedReach:
 
     roles: dict[str, Any]
     version: object
-
-
-class ClientReach(Administration):
-    """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
-
-    async def get_reach(self, acting: Acting, client_id: str) -> DecidedReach:
-        async with self._database.read() as stores:
-            return _decided(await get_client(stores, acting.realm.id, client_id))
-
-    async def decide_reach(self, acting: Acting, client_id: str) -> DecidedReach:
-        """Let tokens of the client carry the administrative roles that the caller has.
-
-        If-Match names the state of the client that was examined, or of its roles. Raises
-        PreconditionFailed.
-        """
-        async with self._changes.begin(acting) as change:
-            client = await get_client_for_update(change.stores, acting.realm.id, client_id)
-            if names_state(acting.if_match):
-                examined = await load_client_document(acting, change.stores, client)
-                require_match(acting.if_match, _decided(client).version, examined)
-            require_changeable_clients(acting, client.client_id)
-            decided = await decide_on_client(change, client)
-            record_reach(change, decided)
-            change.invalidate(client_topic(client.realm_id, client.id))
-        return _decided(decided)
 
 
 def record_reach(change: Change, client: Client) -> None:
@@ -390,6 +365,27 @@ class ClientAdministration:
             except AlreadyExists as error:
                 raise duplicate_resource() from error
             change.invalidate(user_topic(after.realm_id, account.id))
+
+    async def get_reach(self, acting: Acting, client_id: str) -> DecidedReach:
+        async with self.changes.database.read() as stores:
+            return _decided(await get_client(stores, acting.realm.id, client_id))
+
+    async def decide_reach(self, acting: Acting, client_id: str) -> DecidedReach:
+        """Let tokens of the client carry the administrative roles that the caller has.
+
+        If-Match names the state of the client that was examined, or of its roles. Raises
+        PreconditionFailed.
+        """
+        async with self.changes.begin(acting) as change:
+            client = await get_client_for_update(change.stores, acting.realm.id, client_id)
+            if names_state(acting.if_match):
+                examined = await load_client_document(acting, change.stores, client)
+                require_match(acting.if_match, _decided(client).version, examined)
+            require_changeable_clients(acting, client.client_id)
+            decided = await decide_on_client(change, client)
+            record_reach(change, decided)
+            change.invalidate(client_topic(client.realm_id, client.id))
+        return _decided(decided)
 
 
 @contextmanager

@@ -35,8 +35,90 @@ _LISTS: Final = {
 _NO_SUCH_SCOPE: Final = "Client scope not found"
 
 
-class ClientScopeAssignment(Administration):
+def _assigned_names(client: Client, listed: RealmDefault) -> tuple[str, ...]:
+    of_default = listed is RealmDefault.DEFAULT
+    return client.default_client_scopes if of_default else client.optional_client_scopes
+
+
+def _with_scope(client: Client, listed: RealmDefault, scope: ClientScope) -> Client:
+    names = (*_assigned_names(client, listed), scope.name)
+    if listed is RealmDefault.DEFAULT:
+        return replace(client, default_client_scopes=names)
+    return replace(client, optional_client_scopes=names)
+
+
+def _assignment_path(client: Client, listed: RealmDefault) -> str:
+    return f"clients/{client.id}/{_LISTS[listed]}"
+
+
+def _record_assignment(change: Change, operation: OperationType, path: str, client: Client) -> None:
+    change.record(operation, ResourceType.CLIENT_SCOPE_CLIENT_MAPPING, path)
+    change.invalidate(client_topic(change.realm.id, client.id))
+
+
+_NO_ROLE: Final = "Role not found"
+
+
+class ScopeAdministration(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
+
+    async def list_mappings(self, acting: Acting, owner: RoleHolder) -> dict[str, Any]:
+        async with self._database.read() as stores:
+            await _require_container(stores, acting.realm, MappedRoles(owner))
+            return await RoleListing(stores, acting.realm).mappings(owner)
+
+    async def list_mapped_roles(
+        self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
+    ) -> list[dict[str, Any]]:
+        """Return the roles in the scope, those to be added by the caller, or the effective ones.
+
+        Effective are the roles that tokens may carry: all of them where the scope is full.
+        """
+        realm, owner, container = acting.realm, mapping.holder, mapping.container
+        async with self._database.read() as stores:
+            client = await _require_container(stores, realm, mapping)
+            found: Sequence[ListedRole]
+            if share is Share.EFFECTIVE:
+                scopes = () if client is not None else (owner.id,)
+                found = await in_scope(stores, realm, client, scopes, container)
+            elif share is Share.MISSING and (
+                container == owner.id or not _may_map(acting, mapping)
+            ):
+                found = ()
+            else:
+                query = RoleQuery(owner, share, container)
+                found = await stores.role_catalogue.list_roles(realm.id, query)
+        return [role_answer(role, brief=brief) for role in found]
+
+    async def add_mapped_roles(
+        self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]
+    ) -> None:
+        async with self._changes.begin(acting) as change:
+            roles = await _get_roles(change, mapping, document)
+            ids = [role.role.id for role in roles]
+            await require_may_put_in_scope(acting, change.stores, ids)
+            await _lower_reach(change, mapping.holder, ids)
+            await change.stores.role_catalogue.grant_roles(change.realm.id, mapping.holder, ids)
+            _record_mapping(change, OperationType.CREATE, mapping, document)
+
+    async def remove_mapped_roles(
+        self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
+    ) -> None:
+        """Remove roles from the scope; None removes all of the container."""
+        async with self._changes.begin(acting) as change:
+            stores, realm, owner = change.stores, change.realm, mapping.holder
+            if document is None:
+                await _require_container(stores, realm, mapping)
+                query = RoleQuery(owner, Share.DIRECT, mapping.container)
+                listed = await stores.role_catalogue.list_roles(realm.id, query)
+                roles = listed if _may_map(acting, mapping) else ()
+            else:
+                roles = await _get_roles(change, mapping, document)
+            await stores.role_catalogue.revoke_roles(
+                realm.id, owner, [role.role.id for role in roles]
+            )
+            taken = document if document is not None else [role_answer(role) for role in roles]
+            _record_mapping(change, OperationType.DELETE, mapping, taken)
 
     async def list_assigned_scopes(
         self, realm: Realm, client: str, listed: RealmDefault
@@ -83,92 +165,6 @@ class ClientScopeAssignment(Administration):
             _record_assignment(
                 change, OperationType.DELETE, f"{_assignment_path(found, listed)}/{scope.id}", found
             )
-
-
-def _assigned_names(client: Client, listed: RealmDefault) -> tuple[str, ...]:
-    of_default = listed is RealmDefault.DEFAULT
-    return client.default_client_scopes if of_default else client.optional_client_scopes
-
-
-def _with_scope(client: Client, listed: RealmDefault, scope: ClientScope) -> Client:
-    names = (*_assigned_names(client, listed), scope.name)
-    if listed is RealmDefault.DEFAULT:
-        return replace(client, default_client_scopes=names)
-    return replace(client, optional_client_scopes=names)
-
-
-def _assignment_path(client: Client, listed: RealmDefault) -> str:
-    return f"clients/{client.id}/{_LISTS[listed]}"
-
-
-def _record_assignment(change: Change, operation: OperationType, path: str, client: Client) -> None:
-    change.record(operation, ResourceType.CLIENT_SCOPE_CLIENT_MAPPING, path)
-    change.invalidate(client_topic(change.realm.id, client.id))
-
-
-_NO_ROLE: Final = "Role not found"
-
-
-class ScopeMappingAdministration(Administration):
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
-    async def list_mappings(self, acting: Acting, owner: RoleHolder) -> dict[str, Any]:
-        async with self._database.read() as stores:
-            await _require_container(stores, acting.realm, MappedRoles(owner))
-            return await RoleListing(stores, acting.realm).mappings(owner)
-
-    async def list_roles(
-        self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
-    ) -> list[dict[str, Any]]:
-        """Return the roles in the scope, those to be added by the caller, or the effective ones.
-
-        Effective are the roles that tokens may carry: all of them where the scope is full.
-        """
-        realm, owner, container = acting.realm, mapping.holder, mapping.container
-        async with self._database.read() as stores:
-            client = await _require_container(stores, realm, mapping)
-            found: Sequence[ListedRole]
-            if share is Share.EFFECTIVE:
-                scopes = () if client is not None else (owner.id,)
-                found = await in_scope(stores, realm, client, scopes, container)
-            elif share is Share.MISSING and (
-                container == owner.id or not _may_map(acting, mapping)
-            ):
-                found = ()
-            else:
-                query = RoleQuery(owner, share, container)
-                found = await stores.role_catalogue.list_roles(realm.id, query)
-        return [role_answer(role, brief=brief) for role in found]
-
-    async def add_roles(
-        self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]
-    ) -> None:
-        async with self._changes.begin(acting) as change:
-            roles = await _get_roles(change, mapping, document)
-            ids = [role.role.id for role in roles]
-            await require_may_put_in_scope(acting, change.stores, ids)
-            await _lower_reach(change, mapping.holder, ids)
-            await change.stores.role_catalogue.grant_roles(change.realm.id, mapping.holder, ids)
-            _record_mapping(change, OperationType.CREATE, mapping, document)
-
-    async def remove_roles(
-        self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
-    ) -> None:
-        """Remove roles from the scope; None removes all of the container."""
-        async with self._changes.begin(acting) as change:
-            stores, realm, owner = change.stores, change.realm, mapping.holder
-            if document is None:
-                await _require_container(stores, realm, mapping)
-                query = RoleQuery(owner, Share.DIRECT, mapping.container)
-                listed = await stores.role_catalogue.list_roles(realm.id, query)
-                roles = listed if _may_map(acting, mapping) else ()
-            else:
-                roles = await _get_roles(change, mapping, document)
-            await stores.role_catalogue.revoke_roles(
-                realm.id, owner, [role.role.id for role in roles]
-            )
-            taken = document if document is not None else [role_answer(role) for role in roles]
-            _record_mapping(change, OperationType.DELETE, mapping, taken)
 
 
 async def _require_container(stores: Stores, realm: Realm, mapping: MappedRoles) -> Client | None:

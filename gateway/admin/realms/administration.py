@@ -47,7 +47,7 @@ _FAILED: Final = "Failed to send email"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RealmChanges:
+class RealmAdministration:
     """Changes and removes realms. `listeners` are the names of event listeners."""
 
     changes: Changes
@@ -112,6 +112,15 @@ class RealmChanges:
             change.invalidate(realm_topic(realm.id))
             await self.online_sessions.end_of_realm(realm.id)
             await self.login_failures.clear_realm(realm.id)
+
+    async def clear_caches(self, acting: Acting, path: str) -> None:
+        """Remove settings, keys, clients and users of the realm from the caches of gateways.
+
+        `path` is the path of the event.
+        """
+        async with self.changes.begin(acting) as change:
+            change.record(OperationType.ACTION, ResourceType.REALM, path)
+            change.invalidate(realm_topic(acting.realm.id))
 
     async def test_mail_server(self, acting: Acting, document: Mapping[str, Any]) -> None:
         """Send a mail to the caller by settings that need not be stored.

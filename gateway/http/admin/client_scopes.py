@@ -122,8 +122,7 @@ def client_scope_operations(
     context: RealmContext,
 ) -> tuple[Operation, ...]:
     """Return every row about client scopes, and about what scopes share with clients."""
-    mappers, mappings = clients.protocol_mappers, clients.scope_mappings
-    assigned = clients.scope_assignment
+    mappers, assigned = clients.protocol_mappers, clients.scopes
     of_realm = scopes.list_realm_scopes, scopes.add_to_list, scopes.remove_from_list
     of_client = assigned.list_assigned_scopes, assigned.assign_scope, assigned.unassign_scope
     return (
@@ -132,8 +131,8 @@ def client_scope_operations(
         *_scope_lists("clients/{client_id}/", "a client", *of_client),
         *_mappers(mappers[MapperOwnerKind.CLIENT], "client_id", "client"),
         *_mappers(mappers[MapperOwnerKind.CLIENT_SCOPE], "scope_id", "client scope"),
-        *scope_mapping_operations(mappings, "clients/{client_id}", "a client"),
-        *scope_mapping_operations(mappings, "client-scopes/{scope_id}", "a client scope"),
+        *scope_mapping_operations(assigned, "clients/{client_id}", "a client"),
+        *scope_mapping_operations(assigned, "client-scopes/{scope_id}", "a client scope"),
         *evaluation_operations(evaluation, context),
     )
 

@@ -15,19 +15,19 @@ from gateway.admin.clients import (
     PROFILES,
     QUERY_CLIENTS,
     VIEW_CLIENTS,
+    ClientAdministration,
     ClientCertificateAdministration,
     ClientDevices,
     ClientNodes,
     ClientPolicies,
     ClientQuery,
-    ClientReach,
     ClientUseCases,
     DecidedReach,
 )
 from gateway.admin.clients.listing import ClientListing
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.registration import RegistrationTokenAdministration, RegistrationUseCases
-from gateway.admin.sessions import ClientSessions
+from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import read_attribute_query
 from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.http.admin.operations import (
@@ -167,12 +167,14 @@ _CLIENT: Final = f"{REALM}/clients/{{client_id}}"
 _TEXT: Final = ((b"content-type", b"text/plain"),)
 
 
-def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tuple[Operation, ...]:
+def client_operations(
+    clients: ClientUseCases, sessions: SessionAdministration
+) -> tuple[Operation, ...]:
     """Return every row about clients."""
     return (
         *_clients(clients),
         *_one_client(clients),
-        *_reach(clients.reach),
+        *_reach(clients.administration),
         *_sessions(sessions),
         *_nodes(clients.nodes),
         *certificate_operations(clients.certificates, _CLIENT),
@@ -279,20 +281,20 @@ async def _installation(listing: ClientListing, request: AdminRequest) -> Reply:
     return Reply(HTTPStatus.OK, _TEXT, text.encode("utf-8"))
 
 
-def _reach(reach: ClientReach) -> tuple[Operation, ...]:
+def _reach(clients: ClientAdministration) -> tuple[Operation, ...]:
     rows = Resource(_CLIENT, "Clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
             "/administrative-roles",
             "Get the administrative roles that tokens of a client may carry",
-            lambda r: _decided(reach.get_reach(r.acting, r.path["client_id"])),
+            lambda r: _decided(clients.get_reach(r.acting, r.path["client_id"])),
             returns="object",
             versioned=True,
         ),
         rows.put(
             "/administrative-roles",
             "Let tokens of a client carry the administrative roles that you have",
-            lambda r: _decided(reach.decide_reach(r.acting, r.path["client_id"])),
+            lambda r: _decided(clients.decide_reach(r.acting, r.path["client_id"])),
             returns="object",
             status=200,
             versioned=True,
@@ -305,32 +307,32 @@ async def _decided(reach: Awaitable[DecidedReach]) -> Reply:
     return entity_reply(found.version, found.roles)
 
 
-def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:
+def _sessions(sessions: SessionAdministration) -> tuple[Operation, ...]:
     rows = Resource(_CLIENT, "Sessions and nodes of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
             "/session-count",
             "Count the online sessions of a client",
-            for_realm(partial(sessions.count_sessions, offline=False), reply=counted),
+            for_realm(partial(sessions.count_sessions_of_client, offline=False), reply=counted),
             returns="object",
         ),
         rows.get(
             "/offline-session-count",
             "Count the offline sessions of a client",
-            for_realm(partial(sessions.count_sessions, offline=True), reply=counted),
+            for_realm(partial(sessions.count_sessions_of_client, offline=True), reply=counted),
             returns="object",
         ),
         rows.get(
             "/user-sessions",
             "List the online sessions of a client",
-            for_realm(partial(sessions.list_sessions, offline=False), page=listing_page),
+            for_realm(partial(sessions.list_sessions_of_client, offline=False), page=listing_page),
             returns="[UserSessionRepresentation]",
             query=PAGING,
         ),
         rows.get(
             "/offline-sessions",
             "List the offline sessions of a client",
-            for_realm(partial(sessions.list_sessions, offline=True), page=listing_page),
+            for_realm(partial(sessions.list_sessions_of_client, offline=True), page=listing_page),
             returns="[UserSessionRepresentation]",
             query=PAGING,
         ),

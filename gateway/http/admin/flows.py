@@ -10,8 +10,7 @@ from typing import Final
 from gateway.admin.access import AdminRole
 from gateway.admin.clients import QUERY_CLIENTS
 from gateway.admin.flows import (
-    AuthenticatorConfigs,
-    ExecutionAdministration,
+    FlowAdministration,
     FlowUseCases,
     RequiredActionAdministration,
 )
@@ -51,9 +50,9 @@ _LIST_ACTIONS: Final = (*VIEW_REALM, AdminRole.QUERY_USERS, AdminRole.VIEW_USERS
 def flow_operations(flows: FlowUseCases) -> tuple[Operation, ...]:
     """Return every row about flows and required actions."""
     return (
-        *_flows(flows),
-        *_executions(flows.executions),
-        *_configurations(flows.configs),
+        *_flows(flows.administration),
+        *_executions(flows.administration),
+        *_configurations(flows.administration),
         *_providers(),
         *_required_actions(flows.required_actions),
         *_registration(flows.required_actions),
@@ -64,9 +63,8 @@ def _resource(path: str) -> Resource:
     return Resource(f"{_ROOT}/{path}", _TAG, VIEW_REALM, MANAGE_REALM)
 
 
-def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
+def _flows(flows: FlowAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("flows"), "AuthenticationFlowRepresentation"
-    flows, executions = use_cases.administration, use_cases.executions
     info = "AuthenticationExecutionInfoRepresentation"
     return (
         *rows.entities(
@@ -94,14 +92,14 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
         rows.put(
             "/{alias}/executions",
             "Update an execution of a flow",
-            as_caller(executions.update_execution),
+            as_caller(flows.update_execution),
             body=Body(info),
         ),
         rows.post(
             "/{alias}/executions/execution",
             "Add an authenticator to a flow",
             lambda r: _created_at(
-                r, "executions", executions.add_authenticator(r.acting, r.path["alias"], r.body)
+                r, "executions", flows.add_authenticator(r.acting, r.path["alias"], r.body)
             ),
             body=Body(),
         ),
@@ -109,7 +107,7 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
             "/{alias}/executions/flow",
             "Add a subflow to a flow",
             lambda r: _created_at(
-                r, "flows", executions.add_sub_flow(r.acting, r.path["alias"], r.body)
+                r, "flows", flows.add_sub_flow(r.acting, r.path["alias"], r.body)
             ),
             body=Body(),
         ),
@@ -120,7 +118,7 @@ async def _created_at(request: AdminRequest, kind: str, new_id: Awaitable[str]) 
     return created_at_reply(request.url("authentication", kind, await new_id))
 
 
-def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
+def _executions(executions: FlowAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("executions"), "AuthenticationExecutionRepresentation"
     return (
         *rows.entities(
@@ -143,7 +141,7 @@ def _moves(rows: Resource, one: str, what: str, move: UseCase) -> Iterator[Opera
         yield rows.post(f"{one}/{path}", f"Move {what} {where}", call, status=204)
 
 
-def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
+def _configurations(configs: FlowAdministration) -> tuple[Operation, ...]:
     schema, path = "AuthenticatorConfigRepresentation", "executions/{id}/config"
     create = "Create an authenticator configuration that no execution has"
     get = "Get an authenticator configuration"

@@ -8,13 +8,13 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.admin.access import AdminRole
-from gateway.admin.changes import RealmCaches
 from gateway.admin.components import Components
 from gateway.admin.flows import RequiredActionAdministration
-from gateway.admin.keys import KeyMetadata
+from gateway.admin.keys import KeyComponents
 from gateway.admin.realm_files import RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
-from gateway.admin.sessions import RealmSessions
+from gateway.admin.realms.administration import RealmAdministration
+from gateway.admin.sessions import SessionAdministration
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_REALM,
@@ -44,14 +44,14 @@ from gateway.http.admin.requests import (
 from gateway.http.replies import Reply
 
 
-def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
+def session_operations(sessions: SessionAdministration) -> tuple[Operation, ...]:
     """Return every row about the sessions of a realm."""
     rows = Resource(REALM, "Realms", VIEW_REALM, MANAGE_USERS)
     return (
         rows.post(
             "/logout-all",
             "End all sessions of the realm",
-            as_caller(sessions.log_out_all, reply=_nothing),
+            as_caller(sessions.reject_sessions_of_realm, reply=_nothing),
             returns="GlobalRequestResult",
             status=200,
         ),
@@ -94,14 +94,13 @@ _VIEW_PROVIDERS: Final = (AdminRole.VIEW_IDENTITY_PROVIDERS, AdminRole.MANAGE_ID
 def realm_operations(
     realms: RealmUseCases,
     files: RealmFileUseCases,
-    caches: RealmCaches,
     actions: RequiredActionAdministration,
 ) -> tuple[Operation, ...]:
     """Return every row about realms."""
     return (
         *_realms(realms, files.creation),
         *_files(files),
-        *_caches(caches),
+        *_caches(realms.administration),
         *_texts(realms.localizations),
         *_registrators(actions),
         *_fixed_lists(),
@@ -110,7 +109,7 @@ def realm_operations(
 
 def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, ...]:
     rows = Resource("/admin/realms", "Realms", Decided.BY_USE_CASE, MANAGE_REALM)
-    listing, changes, one = realms.listing, realms.changes, "/{realm}"
+    listing, administration, one = realms.listing, realms.administration, "/{realm}"
     unreadable = "unable to read contents from stream"
     return (
         rows.get(
@@ -141,20 +140,20 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.put(
             one,
             "Update the settings or the name of a realm",
-            as_caller(changes.update_realm),
+            as_caller(administration.update_realm),
             body=Body(_REALM),
             versioned=True,
         ),
         rows.delete(
             one,
             "Delete a realm and all objects in it",
-            as_caller(changes.remove_realm),
+            as_caller(administration.remove_realm),
             versioned=True,
         ),
         rows.post(
             f"{one}/testSMTPConnection",
             "Test a mail server: send a mail to the address of the caller",
-            as_caller(changes.test_mail_server),
+            as_caller(administration.test_mail_server),
             body=Body("object"),
             status=204,
             refuses=(500,),
@@ -196,14 +195,14 @@ def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
     )
 
 
-def _caches(caches: RealmCaches) -> tuple[Operation, ...]:
+def _caches(realms: RealmAdministration) -> tuple[Operation, ...]:
     rows = Resource(REALM, "Realms", (), MANAGE_REALM)
 
     def clear(cache: str) -> Operation:
         return rows.post(
             f"/{cache}",
             "Clear the caches of the realm in every gateway",
-            lambda r: done(caches.clear(r.acting, cache)),
+            lambda r: done(realms.clear_caches(r.acting, cache)),
             status=204,
         )
 
@@ -277,7 +276,7 @@ def _fixed_lists() -> tuple[Operation, ...]:
     )
 
 
-def component_operations(components: Components, keys: KeyMetadata) -> tuple[Operation, ...]:
+def component_operations(components: Components, keys: KeyComponents) -> tuple[Operation, ...]:
     """Return every row about components and keys."""
     rows = Resource(f"{REALM}/components", "Component", VIEW_REALM, MANAGE_REALM)
     one, schema = "/{id}", "ComponentRepresentation"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from gateway import __version__
-from gateway.admin.access import Administrators, administers_the_server, require_administrator
+from gateway.admin.access import AdminAccess, administers_the_server, require_administrator
 from gateway.admin.client_scope_defaults import default_client_scopes
 from gateway.admin.components import Components
 from gateway.client_policies import CONDITIONS, EXECUTORS
@@ -169,9 +169,7 @@ class ServerInformation:
         )
 
 
-def server_operations(
-    information: ServerInformation, administrators: Administrators
-) -> tuple[Operation, ...]:
+def server_operations(information: ServerInformation, access: AdminAccess) -> tuple[Operation, ...]:
     """Return the rows about the server and the caller."""
     rows = Resource("/admin", "Server", Decided.BY_USE_CASE, Decided.BY_USE_CASE)
     return (
@@ -184,9 +182,7 @@ def server_operations(
         rows.get(
             "/{realm}/console/whoami",
             "Get the caller and its roles",
-            lambda r: document(
-                administrators.describe_caller(r.acting, r.query.get("currentRealm"))
-            ),
+            lambda r: document(access.describe_caller(r.acting, r.query.get("currentRealm"))),
             returns="object",
             query=(Query("currentRealm"),),
         ),

@@ -7,7 +7,7 @@ UPConfig
 from typing import Any, Final
 
 from gateway.admin.access import AdminRole, ListingPage
-from gateway.admin.sessions import UserSessions
+from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import (
     QUERY_USERS,
     VIEW_USERS,
@@ -177,7 +177,7 @@ _FILTERS: Final = (
 
 
 def user_operations(
-    users: UserUseCases, sessions: UserSessions, mails: UserActionMails
+    users: UserUseCases, sessions: SessionAdministration, mails: UserActionMails
 ) -> tuple[Operation, ...]:
     """Return every row about users."""
     return (
@@ -228,9 +228,9 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
         *rows.entities(
             "/{user_id}",
             schema,
-            creates=("Create a user", users.creation.create_user),
-            replaces=(update, users.changes.update_user),
-            deletes=("Delete a user", users.changes.remove_user),
+            creates=("Create a user", users.administration.create_user),
+            replaces=(update, users.administration.update_user),
+            deletes=("Delete a user", users.administration.remove_user),
         ),
     )
 
@@ -384,19 +384,19 @@ def _groups(groups: UserGroups) -> tuple[Operation, ...]:
     )
 
 
-def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
+def _sessions(sessions: SessionAdministration) -> tuple[Operation, ...]:
     rows = Resource(_USER, "Sessions of users", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "/sessions",
             "List the online sessions of a user",
-            for_realm(sessions.list_online_sessions),
+            for_realm(sessions.list_online_sessions_of_user),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
             "/offline-sessions/{client}",
             "List the offline sessions of a user with a client",
-            for_realm(sessions.list_offline_sessions),
+            for_realm(sessions.list_offline_sessions_of_user),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
@@ -413,7 +413,7 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
         rows.post(
             "/logout",
             "End the sessions of a user and reject its earlier tokens",
-            as_caller(sessions.end_all_sessions),
+            as_caller(sessions.end_sessions_of_user),
             status=204,
             harmless="ending sessions gives no access: the user signs in again",
         ),
