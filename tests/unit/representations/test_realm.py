@@ -238,8 +238,8 @@ def test_nothing_else_is_a_boolean(given: object) -> None:
     assert errors(ACME | {"enabled": given})["enabled"][1] == "true or false"
 
 
-@pytest.mark.parametrize("given", ["300", "0300"])
-def test_digits_are_taken_for_their_number_as_shell_scripts_send_it(given: str) -> None:
+@pytest.mark.parametrize("given", ["300", "0300", " 300", "+300", 300.0])
+def test_digits_are_taken_for_their_number_as_shell_scripts_send_it(given: object) -> None:
     assert parse_realm(ACME | {"accessTokenLifespan": given}) == parse_realm(
         ACME | {"accessTokenLifespan": 300}
     )
@@ -252,11 +252,10 @@ def test_digits_are_taken_for_their_number_as_shell_scripts_send_it(given: str) 
         "true",
         "300.0",
         "3e2",
-        " 300",
         "³",
         "-1",
         "9" * 19,
-        300.0,
+        300.5,
         -1,
         2**31,
         10**400,
