@@ -144,21 +144,6 @@ async def test_unknown_wrong_locked_and_disabled_look_alike(
     assert (shown(step), failure(step)) == ((LOGIN, "accountDisabledMessage"), "user_disabled")
 
 
-async def test_of_200_guesses_on_two_gateways_as_many_as_allowed_count(
-    open_gateway: OpenGateway, database: SqlDatabase
-) -> None:
-    await store_user(database)
-    gateways = [open_gateway(), open_gateway()]
-    browsers = [Browser(gateways[number % 2], realm=REALM) for number in range(200)]
-
-    async def guess(browser: Browser) -> None:
-        await browser.begin()
-        assert shown(await browser.log_in(password=WRONG.reveal())) == (LOGIN, INVALID)
-
-    await asyncio.gather(*map(guess, browsers))
-    assert sum(one.hasher.looks for one in gateways) == RULES.failure_factor
-
-
 async def test_one_form_sent_twice_at_once_is_taken_once(
     open_gateway: OpenGateway, database: SqlDatabase
 ) -> None:
