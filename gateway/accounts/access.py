@@ -1,7 +1,7 @@
 """The user of an account, by an access token or a browser session, and the rights of that user.
 
 The rights are the roles of the client `account` that the user has now, limited to the scope of the
-token. A user who is disabled is refused, whatever the proof. A temporary lock-out refuses new
+token. A disabled user is refused with every proof. A temporary lock-out refuses new
 sign-ins alone. Keycloak: 17.1 access; attacks: D3
 """
 
@@ -49,10 +49,9 @@ _ROLES: Final = {role.value: role for role in AccountRole}
 class AccountCaller:
     """A user who reads or changes the own account.
 
-    `session` is the one in which the user is signed in, None for a token without a session.
-    `client` is the one that the token was issued to, None for a page of the gateway itself.
-    `acr` is the class of the sign-in that the token names, None where it names none.
-    What is done is noted in the event of `request`.
+    `session` is the user's, None for a token without one. `client` is the client of the token, None
+    for a page of the gateway. `acr` is that of the token. Changes are noted in the event of
+    `request`.
     """
 
     request: ProtocolRequest
@@ -83,7 +82,7 @@ class AccountCaller:
             raise Forbidden(f"none of the roles {', '.join(sufficient)} of the client {ACCOUNT}")
 
     def is_current(self, session: UserSession) -> bool:
-        """Tell whether the user is signed in by this session."""
+        """Return whether the user is signed in by this session."""
         return self.session is not None and self.session.id == session.id
 
 
@@ -100,16 +99,15 @@ class AccountAccess:
     async def by_token(
         self, request: ProtocolRequest, credential: TokenCredential | None
     ) -> AccountCaller:
-        """Return the bearer of an access token of this realm for the audience `account`.
+        """Return the bearer of an access token for the audience `account`.
 
-        Raises ProofRefused for the wrong DPoP proof, OriginRefused for a page that the client of
-        the token does not list.
+        Raises ProofRefused for a wrong DPoP proof, OriginRefused for a page of another origin.
         """
         await self._require_offered(request)
         if credential is None:
             raise NotAuthenticated("no bearer token")
         try:
-            active = await self._access_tokens.active(request, credential.token)
+            active = await self._access_tokens.find_active(request, credential.token)
             await self._constraint.require(request, active.client.client, active.claims, credential)
         except ProofRefused:
             raise
@@ -165,10 +163,7 @@ def _account_roles(held: EffectiveRoles) -> frozenset[AccountRole]:
 
 
 def _require_audience(realm: RealmEntry, active: ActiveToken) -> None:
-    """Raise NotAuthenticated unless the token is meant for `account`.
-
-    A lightweight token has the audiences that its introspection has.
-    """
+    """Raise NotAuthenticated unless the token, as introspection shows it, is for `account`."""
     audiences = audiences_of(active.claims)
     if ACCOUNT not in audiences and active.context.lightweight:
         names = str(active.claims.get("scope", "")).split()

@@ -27,29 +27,27 @@ class OwnConsent:
 
 
 class AccountConsents:
-    """The use cases.
+    """Consents to client scopes, which are named by id and must be the client's.
 
-    All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable.
-
-    A consent names client scopes by their ids: those of the client, no others of the realm.
-    Keycloak: 17.5 applications.
+    All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable. Keycloak: 17.5
+    applications.
     """
 
     def __init__(self, database: Database, online: OnlineSessionStore) -> None:
         self._database = database
         self._online = online
 
-    async def find(self, caller: AccountCaller, client_id: str) -> OwnConsent | None:
+    async def find_consent(self, caller: AccountCaller, client_id: str) -> OwnConsent | None:
         """Return the consent to the client with that public name, None without one."""
         caller.require(
             AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_CONSENT, AccountRole.MANAGE_CONSENT
         )
         async with self._database.read() as stores:
             client = await _consenting_client(stores, caller, client_id)
-            found = await stores.consents.find(caller.realm.id, caller.user_id, client.id)
+            found = await stores.consents.find_consent(caller.realm.id, caller.user_id, client.id)
         return None if found is None else shown_consent(caller, found)
 
-    async def store(
+    async def store_consent(
         self, caller: AccountCaller, client_id: str, scope_ids: Sequence[str]
     ) -> OwnConsent:
         """Consent to these scopes and no others; raises InvalidRequest for an unknown scope."""
@@ -60,16 +58,16 @@ class AccountConsents:
         async with self._database.write() as stores:
             client = await _consenting_client(stores, caller, client_id)
             names = tuple(dict.fromkeys(_scope_names(caller, client, scope_ids)))
-            before = await stores.consents.find(realm_id, user_id, client.id)
+            before = await stores.consents.find_consent(realm_id, user_id, client.id)
             consent = Consent(realm_id, user_id, client.id, names, now, now)
-            await stores.consents.put(consent)
+            await stores.consents.put_consent(consent)
         if before is not None:
             event.kind = EventType.UPDATE_CONSENT
             consent = replace(consent, created_at=before.created_at)
         event.details |= {Detail.GRANTED_CLIENT: client_id, Detail.SCOPE: " ".join(names)}
         return shown_consent(caller, consent)
 
-    async def revoke(self, caller: AccountCaller, client_id: str) -> None:
+    async def revoke_consent(self, caller: AccountCaller, client_id: str) -> None:
         """Withdraw the consent with all tokens that it allowed; there may be none."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.MANAGE_CONSENT)
         user, event = caller.user.user, caller.request.event
@@ -118,10 +116,7 @@ def _scope_names(caller: AccountCaller, client: Client, ids: Sequence[str]) -> I
 
 @dataclass(frozen=True, slots=True)
 class OwnApplication:
-    """A client and what the user has to do with it.
-
-    `in_use`: it takes part in a live session; `offline_access`: it has an offline session.
-    """
+    """A client with its live session (`in_use`), offline session and consent of the user."""
 
     client: Client
     in_use: bool
@@ -137,7 +132,9 @@ class AccountApplications:
         self._directory = directory
         self._sessions = sessions
 
-    async def list(self, caller: AccountCaller, name: str = "") -> tuple[OwnApplication, ...]:
+    async def list_applications(
+        self, caller: AccountCaller, name: str = ""
+    ) -> tuple[OwnApplication, ...]:
         """Return the applications whose display name contains `name`, by public name."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_APPLICATIONS)
         live = await self._sessions.live(caller)

@@ -17,6 +17,7 @@ from gateway.authentication.realm_profile import (
     profile_document,
     requested_profile,
 )
+from gateway.authentication.unique_names import named_by_address
 from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
 from gateway.domain.groups import Group
@@ -47,7 +48,7 @@ class AccountProfile:
         self._database = database
         self._updates = updates
 
-    async def read(self, caller: AccountCaller, *, with_metadata: bool) -> ShownProfile:
+    async def read_profile(self, caller: AccountCaller, *, with_metadata: bool) -> ShownProfile:
         """Return the profile as it is stored now."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         realm = caller.realm
@@ -56,6 +57,7 @@ class AccountProfile:
             document = await profile_document(stores, realm) if with_metadata else None
         if user is None:
             raise NotAuthenticated(REMOVED_OR_DISABLED)
+        user = named_by_address(realm.login, user)
         values = OwnProfile(caller.entry).values(user)
         if document is None:
             return ShownProfile(user, values)
@@ -69,12 +71,8 @@ class AccountProfile:
         )
         return ShownProfile(user, values, metadata)
 
-    async def replace(self, caller: AccountCaller, sent: OwnValues) -> ProfileChange:
-        """Store the values of a document: what it leaves out is removed.
-
-        Raises ProfileRejected, and NotAuthenticated for a user who was removed or disabled
-        meanwhile.
-        """
+    async def replace_profile(self, caller: AccountCaller, sent: OwnValues) -> ProfileChange:
+        """Store a document and remove omitted values; raises ProfileRejected, NotAuthenticated."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
         return await _note_change(caller, self._updates.replace(profile, caller.user_id, sent))
@@ -89,7 +87,7 @@ class AccountProfile:
         violations = () if rejected is None else rejected.violations
         return OwnProfile(caller.entry).fields(caller.user.user, sent, violations)
 
-    async def store(self, caller: AccountCaller, sent: Mapping[str, str]) -> ProfileChange:
+    async def store_profile(self, caller: AccountCaller, sent: Mapping[str, str]) -> ProfileChange:
         """Store the values of a form: what it leaves out stays; raises as `replace` does."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
@@ -118,7 +116,7 @@ class AccountGroups:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def list(self, caller: AccountCaller) -> tuple[Group, ...]:
+    async def list_groups(self, caller: AccountCaller) -> tuple[Group, ...]:
         """Return the direct groups by path."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_GROUPS)
         async with self._database.read() as stores:

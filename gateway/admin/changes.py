@@ -1,31 +1,72 @@
-"""One administrative change: its transaction, its admin events, and what it invalidates.
+"""One administrative change: its transaction, its admin events, and its invalidations.
 
 Events are stored in the transaction of the change; gateways are notified once it is committed.
 Keycloak: 10.4 admin events, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio
+import hashlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ParamSpec
+from typing import Final, ParamSpec, TypeGuard
+
+import orjson
 
 from gateway.admin.access import Acting, require_may_change_realm, require_may_control
-from gateway.admin.entity_tags import names_state, require_match
 from gateway.domain.callers import Caller
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
-from gateway.domain.ports.invalidation import Invalidation, Topics, realm_topic
+from gateway.domain.ports.invalidation import Invalidation, Topics
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import NotFound
+from gateway.domain.refusals import NotFound, PreconditionFailed
 from gateway.representations.events import recorded
 from gateway.representations.field_table import FieldTable
 
 Given = ParamSpec("Given")
+
+
+_TAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]*"')
+
+
+_ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedDocument:
+    """The text of a JSON document, and its tag in its quotes."""
+
+    body: bytes = field(repr=False)
+    tag: str
+
+    @classmethod
+    def of(cls, document: object) -> "RenderedDocument":
+        body = orjson.dumps(document)
+        return cls(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+
+
+def entity_tag(document: object) -> str:
+    """Return the tag of a JSON document, in its quotes."""
+    return RenderedDocument.of(document).tag
+
+
+def names_state(if_match: str | None) -> TypeGuard[str]:
+    """Tell whether the header names states; `*` and no header take every state."""
+    return if_match is not None and if_match.strip() != _ANY
+
+
+def require_match(if_match: str | None, *documents: object) -> None:
+    """Raise PreconditionFailed if the header names another state than each of the documents."""
+    if not names_state(if_match):
+        return
+    known = {found.group() for found in _TAG.finditer(if_match)}
+    if known.isdisjoint(map(entity_tag, documents)):
+        raise PreconditionFailed("it has changed since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +138,7 @@ class Change:
     ) -> None:
         """Note the event; `representation` is the JSON that was sent, with its secrets.
 
-        `fields` says what is recorded of it; without a table the kind of the resource does.
+        `fields` are the recorded fields; without a table the kind of the resource decides.
         """
         self._noted.append(_Noted(operation, resource, path, representation, fields))
 
@@ -143,7 +184,7 @@ class Changes:
     ) -> AsyncIterator[Change]:
         """Open the transaction of a change to a realm; `alone` locks the realm's row.
 
-        `expect` names what the change will read, so that it comes with the realm.
+        `expect` announces further reads of the change, which come with the realm.
         Raises NotFound if the realm is gone, Forbidden if an object that the request controls has
         more rights than the caller, and StoreUnavailable.
         """
@@ -172,16 +213,6 @@ class Administration:
         self._changes = changes
         self._database = changes.database
         self._clock = changes.clock
-
-
-class RealmCaches(Administration):
-    """Removes a realm from the caches of gateways; changes are announced without it."""
-
-    async def clear(self, acting: Acting, path: str) -> None:
-        """Remove settings, keys, clients and users of the realm; `path` is that of the event."""
-        async with self._changes.begin(acting) as change:
-            change.record(OperationType.ACTION, ResourceType.REALM, path)
-            change.invalidate(realm_topic(acting.realm.id))
 
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:

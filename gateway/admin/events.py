@@ -111,7 +111,7 @@ async def remove_events(
     removed = BATCH
     while removed == BATCH:
         async with database.write() as stores:
-            removed = await of(stores).remove(realm_id, before, BATCH)
+            removed = await of(stores).remove_oldest(realm_id, before, BATCH)
 
 
 async def remove_expired_events(database: Database, realm: Realm, now: datetime) -> None:

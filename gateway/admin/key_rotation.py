@@ -40,14 +40,14 @@ PUBLISH_FOR = timedelta(seconds=120)
 """The default: a JWKS may be cached for 60 s, and a gateway without messages and without the change
 log keeps its copy for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
-"""What an old key verifies at least, however short the realm's tokens live."""
+"""An old key verifies at least that long, however short the realm's tokens live."""
 _LONGEST_LIFESPAN = timedelta(seconds=10**10)
 """A client's lifespan as long as this is a mistake, of which no key need know."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """One key and what it may do now."""
+    """One key and its status now."""
 
     realm: str
     key: RealmKey
@@ -56,7 +56,7 @@ class KeyState:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """What a rotation or a disabling did.
+    """The effect of a rotation or a disabling.
 
     `announced` is False when no message reached the gateways: they read the change log within
     seconds.
@@ -75,27 +75,27 @@ class RealmKeys(Administration):
         super().__init__(changes)
         self._factory = keys
 
-    async def list(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
+    async def list_keys(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
         """Return the keys of one realm, or of all; raises RealmNotFound."""
         now = self._clock.now()
         states: list[KeyState] = []
         async with self._database.read() as stores:
             for realm in await _realms(stores, realm_name):
-                keys = await stores.keys.list(realm.id)
+                keys = await stores.keys.list_keys(realm.id)
                 states += [
                     KeyState(realm.name, key, effective_status(key, keys, now)) for key in keys
                 ]
         return tuple(states)
 
-    async def realm_of(self, kid: str) -> Realm:
+    async def find_realm_of_key(self, kid: str) -> Realm:
         """Return the realm that has the key; raises InvalidInput where none has."""
         async with self._database.read() as stores:
-            for realm in await stores.realms.list():
-                if any(key.kid == kid for key in await stores.keys.list(realm.id)):
+            for realm in await stores.realms.list_realms():
+                if any(key.kid == kid for key in await stores.keys.list_keys(realm.id)):
                     return realm
         raise _unknown(kid)
 
-    async def rotate(
+    async def rotate_key(
         self,
         acting: Acting,
         *,
@@ -108,14 +108,14 @@ class RealmKeys(Administration):
         """
         realm = acting.realm
         async with self._database.read() as stores:
-            longest = longest_token(realm, await stores.clients.list(realm.id))
+            longest = longest_token(realm, await stores.clients.list_clients(realm.id))
         chosen = algorithm or realm.signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
         async with self._changes.begin(acting) as change:
             changed = await self._install(change, successor, longest)
         return KeyChange(realm.name, successor, changed, change.published)
 
-    async def disable(self, acting: Acting, kid: str) -> KeyChange:
+    async def disable_key(self, acting: Acting, kid: str) -> KeyChange:
         """Disable a compromised key at once: it neither signs nor verifies any longer.
 
         If no key would sign after it, a successor is stored in the same transaction, which
@@ -123,8 +123,8 @@ class RealmKeys(Administration):
         """
         realm = acting.realm
         async with self._database.read() as stores:
-            keys = await stores.keys.list(realm.id)
-            longest = longest_token(realm, await stores.clients.list(realm.id))
+            keys = await stores.keys.list_keys(realm.id)
+            longest = longest_token(realm, await stores.clients.list_clients(realm.id))
         key = next((key for key in keys if key.kid == kid), None)
         if key is None:
             raise _unknown(kid)
@@ -224,7 +224,7 @@ def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...
 
 
 async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
-    return await stores.realms.list() if name is None else (await find_realm(stores, name),)
+    return await stores.realms.list_realms() if name is None else (await find_realm(stores, name),)
 
 
 def _unknown(kid: str) -> InvalidInput:

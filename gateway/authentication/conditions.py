@@ -22,7 +22,7 @@ from gateway.authentication.engine.sign_in import (
     Authenticator,
     Config,
     FlowCondition,
-    SignIn,
+    SignInAttempt,
     is_set,
 )
 from gateway.authentication.errors import InvalidUserCredentials
@@ -54,7 +54,7 @@ class RequestedClientScope(FlowCondition):
 
     id: ClassVar = CLIENT_SCOPE
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether the scope is one of the defaults or was requested."""
         del flow
         name = config.get("client_scope")
@@ -76,7 +76,7 @@ class CredentialUsed(FlowCondition):
 
     id: ClassVar = CREDENTIAL_USED
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         del flow
         kinds = config.get("credentials", "").split(_SEPARATOR)
         return (not sign_in.used.isdisjoint(kinds)) == is_set(config, "included")
@@ -98,7 +98,7 @@ class LevelOfAuthentication(FlowCondition):
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether the level is required and has to be reached now."""
         del flow
         current = sign_in.level
@@ -113,8 +113,8 @@ class LevelOfAuthentication(FlowCondition):
             sign_in.level = level
         return False
 
-    def succeeded(self, sign_in: SignIn, config: Config) -> None:
-        """Note that the level was reached; one that lasts no time counts in this sign-in only."""
+    def succeeded(self, sign_in: SignInAttempt, config: Config) -> None:
+        """Note that the level was reached, for this sign-in only where the level has no age."""
         level = level_in(config)
         if level is None:
             return
@@ -124,7 +124,7 @@ class LevelOfAuthentication(FlowCondition):
             sign_in.note(LEVELS_NOTE, render_levels({**levels, level: sign_in.now}))
 
 
-def _level_was_reached(sign_in: SignIn, config: Config, level: int) -> bool:
+def _level_was_reached(sign_in: SignInAttempt, config: Config, level: int) -> bool:
     if REAUTHENTICATING in sign_in.notes:
         return False
     levels = parse_levels(sign_in.notes.get(LEVELS_NOTE))
@@ -139,7 +139,7 @@ class SubFlowExecuted(FlowCondition):
 
     id: ClassVar = SUB_FLOW_EXECUTED
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         del flow
         succeeded = config.get("flow_to_check") in sign_in.completed
         return succeeded != (config.get("check_result") == "not-executed")
@@ -160,7 +160,7 @@ class UserAttribute(FlowCondition):
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether it has; False before a user is named."""
         del flow
         name = config.get("attribute_name", "")
@@ -190,7 +190,7 @@ class UserAttribute(FlowCondition):
 
 
 class UserConfigured(FlowCondition):
-    """`conditional-user-configured`: the user has set up what the flow asks for.
+    """`conditional-user-configured`: the user has set up the credentials that the flow asks for.
 
     Matches where all required authenticators of the flow, or any alternative, are set up.
     """
@@ -201,14 +201,14 @@ class UserConfigured(FlowCondition):
         self._accounts = accounts
         self._authenticators = authenticators
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether they are; sub-flows do not count."""
         del config
         if sign_in.account is None or sign_in.account.user is None:
             return False
         account = sign_in.account
         if account.credentials is None:
-            account = sign_in.account = await self._accounts.with_credentials(account)
+            account = sign_in.account = await self._accounts.load_credentials(account)
         steps = [step for step in flow.steps if step.flow is None]
         acting = [self._authenticators[step.authenticator] for step in steps]
         found = [authenticator.is_configured(account) for authenticator in acting]
@@ -231,7 +231,7 @@ class UserRole(FlowCondition):
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether the user has it; False before a user is named."""
         del flow
         name, account = config.get("condUserRole"), sign_in.account

@@ -1,14 +1,12 @@
 """Builds the administrative use cases of users, groups, roles, sessions and events."""
 
 from gateway.admin.events import EventAdministration
-from gateway.admin.groups import DefaultGroups, GroupAdministration, GroupListing, GroupUseCases
-from gateway.admin.roles import RoleAdministration, RoleMapping, RoleMembers, RoleUseCases
-from gateway.admin.sessions import ClientSessions, RealmSessions, SessionUseCases, UserSessions
+from gateway.admin.groups import GroupAdministration
+from gateway.admin.roles import RoleAdministration
+from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import (
     Lockouts,
-    UserActivation,
-    UserChanges,
-    UserCreation,
+    UserAdministration,
     UserCredentials,
     UserGroups,
     UserListing,
@@ -31,10 +29,8 @@ def user_use_cases(services: Services) -> UserUseCases:
     passwords = PasswordChanges(new_passwords(services), services.passwords)
     removal = AccountRemoval(services.online_sessions, services.login_failures)
     return UserUseCases(
-        activation=UserActivation(changes, services.login_failures),
+        administration=UserAdministration(changes, passwords, removal, services.login_failures),
         listing=UserListing(changes),
-        creation=UserCreation(changes, passwords),
-        changes=UserChanges(changes, passwords, removal, services.login_failures),
         credentials=UserCredentials(changes, passwords),
         groups=UserGroups(changes),
         profiles=UserProfiles(changes),
@@ -42,34 +38,19 @@ def user_use_cases(services: Services) -> UserUseCases:
     )
 
 
-def group_use_cases(services: Services) -> GroupUseCases:
-    """Return every use case of groups."""
-    changes = services.changes
-    return GroupUseCases(
-        listing=GroupListing(changes),
-        administration=GroupAdministration(changes),
-        default_groups=DefaultGroups(changes),
-    )
+def group_administration(services: Services) -> GroupAdministration:
+    """Return what lists and changes groups."""
+    return GroupAdministration(services.changes)
 
 
-def role_use_cases(services: Services) -> RoleUseCases:
-    """Return every use case of roles."""
-    changes = services.changes
-    return RoleUseCases(
-        administration=RoleAdministration(changes),
-        members=RoleMembers(changes),
-        mapping=RoleMapping(changes),
-    )
+def role_administration(services: Services) -> RoleAdministration:
+    """Return what lists and changes roles, and the roles of users and groups."""
+    return RoleAdministration(services.changes)
 
 
-def session_use_cases(services: Services) -> SessionUseCases:
-    """Return every use case of sessions."""
-    changes, online = services.changes, services.online_sessions
-    return SessionUseCases(
-        realm=RealmSessions(changes, online),
-        client=ClientSessions(changes, online),
-        user=UserSessions(changes, online),
-    )
+def session_administration(services: Services) -> SessionAdministration:
+    """Return what lists and ends sessions."""
+    return SessionAdministration(services.changes, services.online_sessions)
 
 
 def event_administration(services: Services) -> EventAdministration:

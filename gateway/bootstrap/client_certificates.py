@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateway.admin.authorities import with_parser
-from gateway.admin.resource_kinds import AUTHORITIES, CLIENT_AUTHORITIES
+from gateway.admin.resource_kinds import AUTHORITIES, CLIENT_AUTHORITIES, with_parser
 from gateway.admin.resources import ResourceAdministration
 from gateway.bootstrap.protocol import client_authenticator
 from gateway.bootstrap.services import Services

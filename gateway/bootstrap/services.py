@@ -22,8 +22,7 @@ from structlog.typing import FilteringBoundLogger
 from gateway.admin.changes import Changes
 from gateway.admin.delivery_queues import (
     MailDelivery,
-    UserMails,
-    WaitingWebhooks,
+    OutgoingDeliveries,
     WebhookDeliveries,
 )
 from gateway.admin.resources import ResourceAdministration, ResourceKind
@@ -159,7 +158,7 @@ async def check_encryption_keys(database: Database, settings: Settings) -> None:
         async with database.read() as stores:
             realm = await stores.realms.find_by_name(MASTER)
             if realm is not None:
-                await stores.keys.list(realm.id)
+                await stores.keys.list_keys(realm.id)
     except SecretUnreadable as failure:
         source = (
             f"{settings.encryption_key_file} (REALMGATE_ENCRYPTION_KEY_FILE)"
@@ -483,13 +482,17 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 database,
                 clock,
                 invalidation,
-                read_changes=follower.read,
+                read_changes=follower.read_changes,
                 file=file,
                 age=settings.cache_age,
                 public_urls=public_urls(settings),
             ),
             authorities=CurrentAuthorities(
-                database, clock, invalidation, read_changes=follower.read, age=settings.cache_age
+                database,
+                clock,
+                invalidation,
+                read_changes=follower.read_changes,
+                age=settings.cache_age,
             ),
             certificate_owners=CachedCertificateOwners(
                 database, clock, invalidation, age=settings.cache_age
@@ -509,17 +512,12 @@ def mail_delivery(services: Services) -> MailDelivery:
     return MailDelivery(services.database, services.mail, services.clock)
 
 
-def user_mails(services: Services) -> UserMails:
-    """Return what puts mails into the queue."""
-    return UserMails(services.database, services.clock)
+def outgoing_deliveries(services: Services) -> OutgoingDeliveries:
+    """Return what lists the queues of mails and events, and fills them."""
+    return OutgoingDeliveries(services.database, services.clock)
 
 
 def webhook_deliveries(services: Services) -> WebhookDeliveries:
     """Return what sends events to webhooks."""
     sender = HttpWebhookSender(services.http_client)
     return WebhookDeliveries(services.database, sender, services.clock)
-
-
-def waiting_webhooks(services: Services) -> WaitingWebhooks:
-    """Return what lists the events that wait."""
-    return WaitingWebhooks(services.database, services.clock)

@@ -58,7 +58,7 @@ class SeenCertificates:
         if (client, user_id) != (waiting.client, waiting.user_id):
             self.waiting[realm_id, leaf.digest] = replace(waiting, client=client, user_id=user_id)
 
-    async def write(self) -> None:
+    async def write_sightings(self) -> None:
         """Store what waits; raises StoreUnavailable, and keeps then what was not stored."""
         while self.waiting:
             batch = dict(list(self.waiting.items())[:_BATCH])

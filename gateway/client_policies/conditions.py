@@ -194,10 +194,7 @@ class ClientUpdaterContext(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterSourceGroups(Condition):
-    """Holds for changes by members of one of the groups with these `paths`.
-
-    A name without a leading slash names a top-level group.
-    """
+    """Holds for changes by members of a group; a name without leading slash is top-level."""
 
     provider: ClassVar = "client-updater-source-groups"
     paths: frozenset[str] = option(
@@ -304,8 +301,8 @@ _RESPONSE_TYPES: Final[Mapping[str, str]] = {
 class GrantType(Condition):
     """Holds for one of the `grants`; a hybrid response type belongs to two.
 
-    Keycloak counts a response type with a code as authorization_code alone, and does not evaluate
-    the condition for the request that redeems the code.
+    Keycloak counts a response type with a code as authorization_code alone, and ignores code
+    requests.
     """
 
     provider: ClassVar = "grant-type"

@@ -135,10 +135,7 @@ NOTHING = ClientSettings()
 
 @dataclass(frozen=True, slots=True)
 class EnforcedFlow:
-    """The alias of a flow, and the level of authentication that completing it reaches.
-
-    Without a `level`, the levels within the flow count alone.
-    """
+    """The alias of a flow, and the level that completing it reaches; None: its own levels count."""
 
     alias: str
     level: int | None = None
@@ -146,18 +143,14 @@ class EnforcedFlow:
 
 @dataclass(frozen=True, slots=True)
 class SignInDemands:
-    """How the user of an authorization request signs in.
-
-    Without a `flow` it is that of the client or realm. `requires_consent` is beside the client's
-    own setting.
-    """
+    """The demands on a sign-in: a flow in place of that of client or realm, and consent."""
 
     flow: EnforcedFlow | None = None
     requires_consent: bool = False
 
 
 class Vote(Enum):
-    """What a condition says of an event."""
+    """A condition's answer about an event."""
 
     YES = auto()
     NO = auto()
@@ -181,10 +174,7 @@ class Condition(Configured, ABC):
 
 @dataclass(frozen=True, slots=True)
 class Executor(Configured):
-    """An executor with its configuration; it acts by the methods that it overrides.
-
-    Each `check` raises PolicyRefusal for an event that the policy forbids.
-    """
+    """An executor; it acts by the methods that it overrides. Each `check` raises PolicyRefusal."""
 
     registration_only: ClassVar[str] = ""
     """Why requests of a client are not judged, only its creation and its changes."""
@@ -210,7 +200,7 @@ class Executor(Configured):
         return None
 
     def requires_consent(self) -> bool:
-        """Return whether users are asked for their consent, whatever the client's setting."""
+        """Return whether users are asked for their consent, also where the client asks for none."""
         return False
 
     def check_request(self, request: ClientRequest) -> None:

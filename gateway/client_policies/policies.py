@@ -69,8 +69,8 @@ class ClientPolicy:
     def applies(self, event: PolicyEvent) -> bool:
         """Return whether a condition holds and none fails; abstentions do not count.
 
-        A change is judged where the policy applies to the client as it is or as it would be: a
-        client does not leave a policy by the change that the policy has to judge.
+        A change is judged by the client before and after it, so no change takes a client out of a
+        policy.
         """
         if isinstance(event, ClientChange) and event.client is not None:
             return self._applies(event) or self._applies(replace(event, proposed=event.client))
@@ -82,11 +82,7 @@ class ClientPolicy:
 
 
 def read_policies(policies: Any, profiles: Any) -> tuple[ClientPolicy, ...]:
-    """Return the enabled policies of the documents `clientPolicies` and `clientProfiles`.
-
-    A policy acts as a whole or not at all: the import of a realm file has reported policies with a
-    part that this version cannot apply.
-    """
+    """Return the enabled policies that can be applied whole; the import reports the others."""
     known = _profiles(profiles)
     enabled = (each for each in entries(policies, "policies") if each.get("enabled") is True)
     return tuple(filter(None, (_parse_policy(policy, known) for policy in enabled)))
@@ -124,10 +120,7 @@ def applied_executors(policies: Sequence[ClientPolicy], event: PolicyEvent) -> I
 def apply_to_change(
     policies: Sequence[ClientPolicy], change: ClientChange, change_client: ChangeClient
 ) -> Client:
-    """Return the client as the policies leave it; raises PolicyRefusal.
-
-    Each policy judges the client as those before it have left it.
-    """
+    """Return the client after each policy has changed and judged it; raises PolicyRefusal."""
     for policy in policies:
         if not policy.applies(change):
             continue

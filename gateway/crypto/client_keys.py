@@ -91,10 +91,7 @@ class ClientKeySets:
         self._documents = documents
 
     async def fetch(self, client: Client, newest: timedelta | None = None) -> str:
-        """Return the document at the client's URL, which may begin at the client's root.
-
-        `newest` asks for one that was fetched within this time. Raises NoUsableKey.
-        """
+        """Return the document at the client's URL, at most `newest` old; raises NoUsableKey."""
         url = client.verification_keys.key_set_url
         address = f"{client.redirects.root_url}{url}" if url.startswith("/") else url
         try:

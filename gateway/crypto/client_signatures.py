@@ -54,23 +54,31 @@ class RegisteredClientSignatures:
         self._key_sets = ClientKeySets(documents)
 
     def read_claims(self, token: str) -> UnverifiedClaims:
-        jws = jose.parse(token)
-        return UnverifiedClaims(str(jws.header.get("alg")), _assertion_claims(jws), _type(jws))
+        jws = jose.parse_jws(token)
+        return UnverifiedClaims(
+            str(jws.header.get("alg")),
+            jose.parse_claims(decoded(jws.payload, "payload")),
+            _type(jws),
+        )
 
     def read_unsigned(self, token: str) -> UnverifiedClaims:
-        jws = jose.parse(token)
+        jws = jose.parse_jws(token)
         _require_no_critical_header(jws)
         if jws.header.get("alg") != UNSIGNED or jws.signature:
             raise InvalidToken("it is signed")
-        return UnverifiedClaims(UNSIGNED, _assertion_claims(jws), _type(jws))
+        return UnverifiedClaims(
+            UNSIGNED, jose.parse_claims(decoded(jws.payload, "payload")), _type(jws)
+        )
 
-    async def verify(self, client: Client, token: str) -> VerifiedClaims:
-        jws = jose.parse(token)
+    async def verify_claims(self, client: Client, token: str) -> VerifiedClaims:
+        jws = jose.parse_jws(token)
         algorithm = jws.header.get("alg")
         _require_no_critical_header(jws)
         if not isinstance(algorithm, str) or not await self._holds(client, jws, algorithm):
             raise InvalidToken("no key of the client verifies its signature")
-        return VerifiedClaims(algorithm, _assertion_claims(jws), _type(jws))
+        return VerifiedClaims(
+            algorithm, jose.parse_claims(decoded(jws.payload, "payload")), _type(jws)
+        )
 
     async def _holds(self, client: Client, jws: jose.CompactJws, algorithm: str) -> bool:
         if algorithm in set(SecretAlgorithm):
@@ -157,17 +165,6 @@ def _type(jws: jose.CompactJws) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _assertion_claims(jws: jose.CompactJws) -> Mapping[str, Any]:
-    raw = decoded(jws.payload, "payload")
-    try:
-        claims = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise InvalidToken("the payload is not JSON") from error
-    if not isinstance(claims, dict):
-        raise InvalidToken("the payload is not a JSON object")
-    return claims
-
-
 _TYPE: Final = "dpop+jwt"
 _ALGORITHMS: Final = frozenset(PROOF_ALGORITHMS)
 _REFERENCES: Final = frozenset({"jku", "x5u", "x5c"})
@@ -203,11 +200,11 @@ class ProofSignatureVerifier:
             _REMEMBERED_BYTES, lambda header, _: len(header) + _PARSED
         )
 
-    def verify(self, proof: str) -> SignedProof:
+    def verify_proof(self, proof: str) -> SignedProof:
         header = proof.partition(".")[0]
         known = self._keys.get(header)
         try:
-            jws = jose.parse(proof, read=known is None)
+            jws = jose.parse_jws(proof, read=known is None)
         except InvalidToken as error:
             raise InvalidProof(_MALFORMED) from error
         key = known or _proof_key(jws.header)

@@ -108,10 +108,9 @@ def load_own_private_key(pem: bytes) -> object:
 
 
 def parse_rsa_private_key(der: bytes) -> rsa.RSAPrivateKey:
-    """Parse PKCS#8 or PKCS#1 as a caller has sent it; raises ValueError, LimitExceeded among it.
+    """Parse PKCS#8 or PKCS#1 of a caller; raises ValueError, LimitExceeded among it.
 
-    Takes up to 0.2 s of processor time for 4096 bits, and holds the interpreter lock for less
-    than 50 ms at a time.
+    Takes up to 0.2 s for 4096 bits, and holds the interpreter lock for at most 50 ms.
     """
     outer = DerReader(der)
     document = outer.enter(SEQUENCE)
@@ -258,8 +257,7 @@ _CURVE_NAMES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"
 def key_id(public_key: PublicKey, algorithm: str = "") -> str:
     """Return the kid: SHA-256 of the SubjectPublicKeyInfo (not RFC 7638), as Keycloak makes it.
 
-    `algorithm` distinguishes two keys with the same numbers: Keycloak publishes both under one kid,
-    so that a verifier finds the right one by chance.
+    `algorithm` distinguishes keys with the same numbers, unlike in Keycloak.
     """
     info = public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64url.encode(hashlib.sha256(info + algorithm.encode("ascii")).digest())

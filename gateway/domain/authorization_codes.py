@@ -35,7 +35,7 @@ class CodeName:
         return cls(secrets.token_urlsafe(_RANDOM_BYTES), session_id, client)
 
     @classmethod
-    def parse(cls, text: str) -> Self | None:
+    def parse_name(cls, text: str) -> Self | None:
         """Return the parts of a code, None for what cannot be one; ids of clients may have dots."""
         parts = text.split(".", 2) if len(text) <= _LONGEST else []
         return cls(*parts) if len(parts) == 3 and all(parts) else None  # noqa: PLR2004 - the parts

@@ -28,7 +28,7 @@ async def withdraw_consent(stores: Stores, user: User, client: Client) -> Withdr
     realm_id = user.realm_id
     sessions = await stores.offline_sessions.of_user(realm_id, user.id)
     taken = [session for session in sessions if client.id in session.clients]
-    removed = await stores.consents.remove(realm_id, user.id, client.id)
+    removed = await stores.consents.remove_consent(realm_id, user.id, client.id)
     for session in taken:
         await stores.offline_sessions.leave(realm_id, session.id, client.id)
     return WithdrawnConsent(removed, len(taken))
@@ -50,5 +50,5 @@ async def queue_logout_notices(
     )
     found = [await stores.clients.find_by_id(*place) for place in taking_part]
     clients = {client.id: client for client in found if client is not None}
-    await stores.logout_notices.add(logout_notices(ending, clients, now))
+    await stores.logout_notices.add_notices(logout_notices(ending, clients, now))
     return tuple(clients.values())

@@ -29,7 +29,7 @@ class StoredKind(Generic[ValueT]):
 class ResourceRepository(Protocol[ValueT]):
     """The values of one kind. All methods raise `StoreUnavailable("sql")`."""
 
-    async def list(
+    async def list_values(
         self,
         realm_id: str,
         first: int = 0,
@@ -40,17 +40,17 @@ class ResourceRepository(Protocol[ValueT]):
     ) -> Sequence[ValueT]:
         """Return values in order that contain `search`, in any case, and equal `where`."""
 
-    async def count(self, realm_id: str) -> int:
+    async def count_values(self, realm_id: str) -> int:
         """Return the number of values of a realm."""
 
-    async def find(self, realm_id: str, identity: str) -> ValueT | None:
+    async def find_value(self, realm_id: str, identity: str) -> ValueT | None:
         """Return the value with that id."""
 
     async def add(self, realm_id: str, value: ValueT) -> None:
         """Store a new value; raises AlreadyExists."""
 
-    async def put(self, realm_id: str, value: ValueT) -> None:
+    async def put_value(self, realm_id: str, value: ValueT) -> None:
         """Store the value under its id, replacing the one there; raises AlreadyExists."""
 
-    async def remove(self, realm_id: str, identity: str) -> bool:
+    async def remove_value(self, realm_id: str, identity: str) -> bool:
         """Remove the value; return whether it existed."""

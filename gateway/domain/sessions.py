@@ -16,12 +16,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self
 
 from gateway.domain.clients import Client, ClientSessionLimits
-from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.clock import CLOCK_LEEWAY, EPOCH, MICROSECOND
 from gateway.domain.limits.caches import cached
 from gateway.domain.realm import Realm, SessionLimits
 
@@ -117,14 +117,12 @@ def _first(patterns: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> tupl
     return OTHER, UNKNOWN
 
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _GENERATIONS: Final = 2**48
 
 
 def generation_of(started_at: datetime) -> int:
     """Return the 48 lowest bits of the microseconds since 1970, which tokens name."""
-    return (started_at - _EPOCH) // _MICROSECOND % _GENERATIONS
+    return (started_at - EPOCH) // MICROSECOND % _GENERATIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,21 +40,14 @@ _REMEDY: Final = "bearerAudience of the site, or audiences of the rule"
 
 
 class AudienceWarnings:
-    """Finds out which decisions have a warning.
-
-    A site without `bearerAudience` is older than that setting. Each has one warning an hour and
-    worker, when a token passes at it.
-    """
+    """Warns of older sites without `bearerAudience`, once an hour and worker."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._warned_at: SizedCache[tuple[str, str], datetime] = SizedCache(_WARNED_BYTES)
 
     def warning(self, decision: Allowed) -> dict[str, Any] | None:
-        """Return the fields of the warning, None without one.
-
-        A request has one that passed with a token whose audience was not checked.
-        """
+        """Return the fields of the warning; None where the audience was checked."""
         identity, site = decision.identity, decision.site
         if site.bearer_audience is not None or identity is None:
             return None
@@ -80,10 +73,7 @@ LONGEST_TOKEN: Final = 16 * 1024
 
 
 class BearerTokens:
-    """Identifies the bearer of an access token.
-
-    Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8
-    """
+    """Identifies bearers of access tokens. RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8."""
 
     def __init__(
         self,
@@ -120,14 +110,14 @@ class BearerTokens:
     ) -> tuple[ProtocolRequest, ActiveToken]:
         """Return the token of the realm; its revocation brings the changes of other gateways."""
         entry = await self._realm(name)
-        claims = self._tokens.verify(await self._request(entry, evidence), token)
+        claims = self._tokens.verify_token(await self._request(entry, evidence), token)
         if await self._accounts.revocations.is_revoked(entry.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         current = await self._realm(name)
         self._accounts.require_open(current.realm, evidence)
         request = await self._request(current, evidence)
         if current is not entry:  # by a change that came with the answer
-            claims = self._tokens.verify(request, token)
+            claims = self._tokens.verify_token(request, token)
         return request, await self._tokens.resolve(request, claims)
 
     async def _realm(self, name: str) -> RealmEntry:

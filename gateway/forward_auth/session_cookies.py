@@ -35,10 +35,9 @@ REFRESH_INTERVAL: Final = timedelta(minutes=1)
 
 
 class SessionCookies:
-    """Identifies the user of a browser.
+    """Identifies the user of a browser; the session lasts with the user session of the realm.
 
-    A session of a site lasts with the user session of the realm, and moves that session's idle
-    timeout as a refresh does, at most once in `REFRESH_INTERVAL`.
+    It moves that session's idle timeout, at most once in `REFRESH_INTERVAL`.
     """
 
     def __init__(self, accounts: LiveAccounts, sites: SiteSessions, sessions: Sessions) -> None:
@@ -55,7 +54,7 @@ class SessionCookies:
         if realm is None:
             raise _invalid("its realm does not exist")
         self._accounts.require_open(realm.realm, evidence)
-        found = await self._sites.find(realm.realm.id, values[0])
+        found = await self._sites.find_session(realm.realm.id, values[0])
         if found is None or found.site != cookie_scope(site):
             raise _invalid("it is unknown or has ended")
         if found.client != site.client:

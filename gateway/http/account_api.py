@@ -105,14 +105,14 @@ class AccountApi:
 
     async def get_profile(self, request: AccountRequest) -> Reply:
         wanted = request.flag("userProfileMetadata", default=True)
-        found = await self._use_cases.profile.read(request.caller, with_metadata=wanted)
+        found = await self._use_cases.profile.read_profile(request.caller, with_metadata=wanted)
         document = render_own_profile(found.user, found.values, found.metadata)
         return json_reply(document, content_type=JSON_UTF8)
 
     async def replace_profile(self, request: AccountRequest) -> Reply:
         sent = parse_own_profile(request.body)
         try:
-            await self._use_cases.profile.replace(request.caller, sent)
+            await self._use_cases.profile.replace_profile(request.caller, sent)
         except ProfileRejected as rejected:
             taken = is_conflict(rejected.violations)
             document = render_violations(rejected.violations, rules_for(request.caller))
@@ -121,7 +121,7 @@ class AccountApi:
         return Reply(HTTPStatus.NO_CONTENT)
 
     async def list_credentials(self, request: AccountRequest) -> Reply:
-        found = await self._use_cases.credentials.list(request.caller)
+        found = await self._use_cases.credentials.list_credentials(request.caller)
         wanted, listed = request.query.get("type"), request.flag("user-credentials", default=True)
         document = [_type(one, listed=listed) for one in found if wanted in {None, one.kind.type}]
         return json_reply(document, content_type=JSON_UTF8)
@@ -130,15 +130,17 @@ class AccountApi:
         if request.body is not None and not isinstance(request.body, str):
             raise InvalidRequest(_INVALID)
         label = parse_own_label(request.body)
-        await self._use_cases.credentials.label(request.caller, request.path["id"], label)
+        await self._use_cases.credentials.label_credential(
+            request.caller, request.path["id"], label
+        )
         return Reply(HTTPStatus.NO_CONTENT)
 
     async def remove_credential(self, request: AccountRequest) -> Reply:
-        await self._use_cases.credentials.remove(request.caller, request.path["id"])
+        await self._use_cases.credentials.remove_credential(request.caller, request.path["id"])
         return Reply(HTTPStatus.NO_CONTENT)
 
     async def list_sessions(self, request: AccountRequest) -> Reply:
-        found = await self._use_cases.sessions.list(request.caller)
+        found = await self._use_cases.sessions.list_sessions(request.caller)
         return json_reply([_session(one) for one in found], content_type=JSON_UTF8)
 
     async def list_devices(self, request: AccountRequest) -> Reply:
@@ -155,29 +157,31 @@ class AccountApi:
 
     async def list_applications(self, request: AccountRequest) -> Reply:
         name = request.query.get("name") or ""
-        found = await self._use_cases.applications.list(request.caller, name)
+        found = await self._use_cases.applications.list_applications(request.caller, name)
         texts = await request.texts()
         document = [_application(request, one, texts) for one in found]
         return json_reply(document, content_type=JSON_UTF8)
 
     async def find_consent(self, request: AccountRequest) -> Reply:
-        found = await self._use_cases.consents.find(request.caller, request.path["clientId"])
+        found = await self._use_cases.consents.find_consent(
+            request.caller, request.path["clientId"]
+        )
         if found is None:
             return Reply(HTTPStatus.NO_CONTENT)
         return await _consent(request, found)
 
     async def store_consent(self, request: AccountRequest) -> Reply:
         scopes, client_id = parse_consent(request.body), request.path["clientId"]
-        stored = await self._use_cases.consents.store(request.caller, client_id, scopes)
+        stored = await self._use_cases.consents.store_consent(request.caller, client_id, scopes)
         return await _consent(request, stored)
 
     async def revoke_consent(self, request: AccountRequest) -> Reply:
-        await self._use_cases.consents.revoke(request.caller, request.path["clientId"])
+        await self._use_cases.consents.revoke_consent(request.caller, request.path["clientId"])
         return Reply(HTTPStatus.NO_CONTENT)
 
     async def list_groups(self, request: AccountRequest) -> Reply:
         brief = request.flag("briefRepresentation", default=True)
-        found = await self._use_cases.groups.list(request.caller)
+        found = await self._use_cases.groups.list_groups(request.caller)
         roles = {} if brief else await self._use_cases.groups.roles(request.caller)
         details = {
             one.id: GroupDetails(roles=None if brief else roles.get(one.id, EffectiveRoles()))
@@ -187,7 +191,7 @@ class AccountApi:
         return json_reply(document, content_type=JSON_UTF8)
 
     async def list_certificates(self, request: AccountRequest) -> Reply:
-        found = await self._use_cases.certificates.list(request.caller)
+        found = await self._use_cases.certificates.list_certificates(request.caller)
         return json_reply([_certificate(one) for one in found], content_type=JSON_UTF8)
 
 
@@ -375,7 +379,7 @@ class AccountEndpoint(RealmEndpoint):
         receive: Receive,  # noqa: ARG002 - the body is JSON
         exchange: Exchange,  # noqa: ARG002
     ) -> Parameters:
-        return Parameters.of(parse_form(scope["query_string"]))
+        return Parameters.from_pairs(parse_form(scope["query_string"]))
 
     async def _reply(
         self, request: ProtocolRequest, exchange: Exchange, scope: Scope, receive: Receive

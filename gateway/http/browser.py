@@ -204,7 +204,7 @@ def client_of(error: Exception) -> Client | None:
 
 
 def page_status(error: Exception, status: int) -> int:
-    """Return the status of the page of an error; `status` is what a client gets."""
+    """Return the status of the page of an error; `status` is the one that a client gets."""
     if isinstance(error, OAuthError) and (error.error, error.description) in _ERROR_TEXTS:
         return HTTPStatus.BAD_REQUEST
     return status
@@ -229,7 +229,7 @@ def _error_text(error: Exception) -> LocalizedText:
 
 @dataclass(frozen=True, slots=True)
 class BrowserRequest:
-    """A request of a browser. `form` is what the user typed; `is_form` tells a POST from a GET."""
+    """A request of a browser; `form` has the values that the user typed, `is_form` means POST."""
 
     protocol: ProtocolRequest
     cookies: Cookies = field(repr=False)
@@ -291,10 +291,17 @@ class BrowserEndpoint(GuardedEndpoint):
         if is_own_form and not is_from_own_page(exchange.facts, self._own_origins):
             raise _form_of_other_site()
         body = await read_form(receive, exchange.facts.headers.values) if is_post else []
-        query = parse_form(scope["query_string"])
+        query_string = scope["query_string"]
+        if self._has_own_forms:
+            # Scripts read addresses from pages without decoding `&amp;`: Keycloak's parser
+            # separates at `;` too (26.7, measured).
+            query_string = query_string.replace(b"&amp;", b"&")
+        query = parse_form(query_string)
         from_body = is_post and not self._has_own_forms
         names = [name for name, _ in query]
-        parameters = Parameters.of(body, names) if from_body else Parameters.of(query)
+        parameters = (
+            Parameters.from_pairs(body, names) if from_body else Parameters.from_pairs(query)
+        )
         cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
         request = BrowserRequest(
             protocol=await self._context.request(entry, exchange.facts, parameters),
@@ -401,38 +408,40 @@ class BrowserCookies:
         self._secrets = secrets
         self._identities = identities
 
-    async def browser(self, request: BrowserRequest) -> Browser:
-        """Return what is known of the browser; raises StoreUnavailable."""
+    async def read_browser(self, request: BrowserRequest) -> Browser:
+        """Return the browser that the cookies describe; raises StoreUnavailable."""
         return Browser(
             session_id=self._unseal(request, CookieName.AUTHENTICATION_SESSION),
-            identity=await self.identity(request),
+            identity=await self.find_identity(request),
             remembered_username=_remembered(request)
             if request.protocol.realm.realm.login.remember_me
             else None,
         )
 
-    async def identity(self, request: BrowserRequest) -> BrowserIdentity | None:
+    async def find_identity(self, request: BrowserRequest) -> BrowserIdentity | None:
         """Return who is signed in: the first identity cookie that holds."""
         for value in request.cookies.get(CookieName.IDENTITY, ()):
-            found = await self._identities.find(request.protocol, value)
+            found = await self._identities.find_identity(request.protocol, value)
             if found is not None:
                 return found
         return None
 
-    def restart(self, request: BrowserRequest) -> dict[str, str] | None:
+    def find_restart_request(self, request: BrowserRequest) -> dict[str, str] | None:
         """Return the request of the last sign-in, as `AuthorizationRequest.stored` wrote it."""
         found = self._unseal(request, CookieName.RESTART)
         document: dict[str, str] | None = None if found is None else orjson.loads(found)
         return document
 
-    def began(self, request: ProtocolRequest, session: AuthenticationSession) -> tuple[Cookie, ...]:
+    def issue_sign_in_cookies(
+        self, request: ProtocolRequest, session: AuthenticationSession
+    ) -> tuple[Cookie, ...]:
         """Return the cookies of a sign-in that waits for the user."""
         stored = orjson.dumps(dict(session.request)).decode()
         named = self._sealed(request, CookieName.AUTHENTICATION_SESSION, session.id)
         restart = self._sealed(request, CookieName.RESTART, stored)
         return (named, restart) if len(restart.value) <= _LONGEST_COOKIE else (named,)
 
-    def signed_in(
+    def issue_session_cookies(
         self,
         request: ProtocolRequest,
         session: UserSession,
@@ -472,7 +481,7 @@ class BrowserCookies:
 
 
 def signed_out() -> tuple[Cookie, ...]:
-    """Return what removes the cookies of a signed-in user, and of sign-ins."""
+    """Return the cookies that remove those of a signed-in user, and of sign-ins."""
     names = CookieName.IDENTITY, CookieName.SESSION, CookieName.AUTHENTICATION_SESSION
     return tuple(EXPIRED[name] for name in (*names, CookieName.RESTART))
 

@@ -180,7 +180,7 @@ class CertificateLookup(ABC):
         names = (cls.default_header, cls.default_chain_header, cls.default_verdict_header)
         return frozenset(map(_name, filter(None, names)))
 
-    def find(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
+    def find_certificate(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
         """Return the report of headers, by lower-case name; raises MalformedCertificate."""
         size = sum(len(headers[name]) for name in self.headers if name in headers)
         if size > LONGEST_HEADERS:

@@ -89,7 +89,7 @@ class EdgeHeaderReader:
         self._with_hyphens = frozenset(name.replace(b"_", b"-") for name in by_proxy)
         """`<prefix>_0` of a chain has an underscore itself: its other spelling is reserved too."""
 
-    def read(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
+    def read_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
         """Return the headers that the edge needs, and one that is ambiguous."""
         values: dict[bytes, bytes] = {}
         ambiguous: bytes | None = None
@@ -232,7 +232,7 @@ class Edge:
 
     def facts(self, scope: Scope) -> EdgeFacts:
         """Return the facts of one request; raises EdgeRefusal."""
-        headers = self._headers.read(scope["headers"])
+        headers = self._headers.read_headers(scope["headers"])
         client = scope["client"]
         if not self._trust.accepts(client, headers.values.get(PROXY_SECRET)):
             return self._without_proxy(scope, headers)
@@ -290,13 +290,13 @@ class Edge:
 
     def _decoded(self, headers: EdgeHeaders) -> CertificateEvidence | None:
         try:
-            found = self._lookup.find(headers.values)
+            found = self._lookup.find_certificate(headers.values)
             if found is None:
                 return None
             for authority in found.chain:
-                self._certificates.parse(authority)
+                self._certificates.parse_certificate(authority)
             return CertificateEvidence(
-                leaf=self._certificates.parse(found.leaf),
+                leaf=self._certificates.parse_certificate(found.leaf),
                 verdict=found.verdict,
                 lookup=self._lookup.name,
                 reason=found.reason,

@@ -162,9 +162,9 @@ class MailRenderer:
         self._templates: Mapping[str, Template] = {}
         self._catalogs: Mapping[str, Catalog] = {}
 
-    async def render(self, mail: Mail) -> RenderedMail:
+    async def render_mail(self, mail: Mail) -> RenderedMail:
         """Return the mail in its language; where a text is missing, in English."""
-        own = await self._texts.find(mail.realm_id, fallbacks(mail.locale))
+        own = await self._texts.find_texts(mail.realm_id, fallbacks(mail.locale))
         texts = texts_for(mail.locale, own, self._built_in())
         title = texts.named(mail.realm_title)
         arguments = _arguments(mail, texts)

@@ -21,11 +21,7 @@ from gateway.protocol.scopes import still_granted
 
 
 class AccountPage(StrEnum):
-    """A page; the value is its path, relative to `/realms/{realm}/account/`.
-
-    A sign-in leads to one of these and to no other address. Paths are Keycloak's where it has the
-    page.
-    """
+    """A page by its path below `/realms/{realm}/account/`, Keycloak's where it has the page."""
 
     PERSONAL_INFO = ""
     SIGNING_IN = "account-security/signing-in"
@@ -45,10 +41,7 @@ ACCOUNT_NOTE: Final = "account_page"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountVisit(SignInRequest):
-    """The page that the user wants to see, and the action to perform before, if any.
-
-    Keycloak: 17.7 account console.
-    """
+    """The wanted page, and an action to perform before. Keycloak: 17.7 account console."""
 
     page: AccountPage
 
@@ -110,17 +103,16 @@ _CONSOLE: Final = "account-console"
 
 
 class ConsoleClients:
-    """Finds the client in every realm.
+    """Finds the client of the console in every realm with an enabled client `account`.
 
-    The console is there while the realm has an enabled client `account`, whose roles say what users
-    may do. Users sign in to `account-console`, or to `account` where the realm lacks that.
-    Keycloak: 8.6 a new realm, 17.7 account console
+    Users sign in to `account-console`, or else to `account`. Keycloak: 8.6 a new realm, 17.7
+    account console
     """
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def find(self, request: ProtocolRequest) -> ClientEntry:
+    async def find_console(self, request: ProtocolRequest) -> ClientEntry:
         """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
         realm_id = request.realm.realm.id
         account = await self._directory.client(realm_id, _ACCOUNT)
@@ -133,7 +125,7 @@ class ConsoleClients:
 
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> AccountVisit:
         """Return the visit that a sign-in has stored; raises PageError and StoreUnavailable."""
-        client = await self.find(request)
+        client = await self.find_console(request)
         try:
             return restored_visit(stored, request.realm, client)
         except StoredRequestUnusable as error:

@@ -55,7 +55,7 @@ async def mark_verified(updates: AccountUpdates, visit: LinkVisit, message: Page
     """Store that the address is verified; raises PageError where it was changed meanwhile."""
     realm = visit.request.realm.realm
     try:
-        async with updates.begin(realm.id, visit.user.id) as update:
+        async with updates.begin_update(realm.id, visit.user.id) as update:
             if update.user.email != visit.token.email:
                 raise _another_address(visit, message)
             await update.replace(replace(update.user, email_verified=True), performed=VERIFY_EMAIL)
@@ -79,10 +79,7 @@ def _another_address(visit: LinkVisit, message: PageMessage) -> PageError:
 
 
 def _require_offered(visit: LinkVisit, actions: Iterable[str]) -> None:
-    """Raise PageError where the realm does not have one of the actions, or has disabled it.
-
-    Keycloak checks the actions of ExecuteActionsActionTokenHandler alone.
-    """
+    """Raise PageError where an action is off or missing; Keycloak checks one kind of link alone."""
     if not all(map(visit.request.realm.sign_in.offers, actions)):
         raise refused_link(
             PageMessage.invalidTokenRequiredActions,
@@ -97,10 +94,10 @@ _ADDRESS_CHANGED: Final = PageMessage.linkNotValidMessage
 
 
 class ExecuteActionsLink:
-    """Begins the actions. Opening the link proves the address that it was sent to.
+    """Begins the actions; the link proves the address that it was sent to.
 
-    The link ends when the user gets, changes or loses a credential: an old mail must not undo that.
-    Keycloak accepts it until it expires. Keycloak: ExecuteActionsActionTokenHandler
+    Unlike in Keycloak, a change of a credential ends the link. Keycloak:
+    ExecuteActionsActionTokenHandler
     """
 
     kind: ClassVar = ActionTokenKind.EXECUTE_ACTIONS
@@ -111,7 +108,7 @@ class ExecuteActionsLink:
         self._updates = updates
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _ADDRESS_CHANGED)
         await self._marks(visit)
         _require_offered(visit, visit.token.actions)
@@ -154,10 +151,10 @@ _RESET_NOT_VALID: Final = PageMessage.linkNotValidMessage
 
 
 class ResetCredentialsLink:
-    """Runs the rest of the flow. Opening the link proves the address that it was sent to.
+    """Runs the rest of the flow; the link proves the address that it was sent to.
 
-    The flow goes on in the browser that opens the link, in a new sign-in: a session that another
-    browser has planted, or has begun, gains nothing. Keycloak: ResetCredentialsActionTokenHandler
+    It runs in a new sign-in of this browser, so no planted session gains anything. Keycloak:
+    ResetCredentialsActionTokenHandler
     """
 
     kind: ClassVar = ActionTokenKind.RESET_CREDENTIALS
@@ -168,7 +165,7 @@ class ResetCredentialsLink:
         self._updates = updates
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _RESET_NOT_VALID)
         if FlowUse.RESET_CREDENTIALS not in offered_flows(visit.request.realm):
             message, error = PageMessage.resetCredentialNotAllowedMessage, EventError.NOT_ALLOWED
@@ -203,10 +200,7 @@ _UPDATED: Final = "emailUpdated"
 
 
 class UpdateEmailLink:
-    """Changes the address, while it is the one that the user has asked for last.
-
-    Keycloak: UpdateEmailActionTokenHandler
-    """
+    """Changes the address to that asked for last. Keycloak: UpdateEmailActionTokenHandler."""
 
     kind: ClassVar = ActionTokenKind.UPDATE_EMAIL
     event: ClassVar = EventType.UPDATE_EMAIL
@@ -216,7 +210,7 @@ class UpdateEmailLink:
         self._sessions = sessions
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         token, user = visit.token, visit.user
         if not visit.request.realm.sign_in.offers(UPDATE_EMAIL):
             raise _update_cancelled(visit)
@@ -279,10 +273,7 @@ _STALE_LINK: Final = PageMessage.staleEmailVerificationLink
 
 
 class VerifyEmailLink:
-    """Marks the address as verified, while it is that of the user.
-
-    Keycloak: VerifyEmailActionTokenHandler.
-    """
+    """Marks the user's present address as verified. Keycloak: VerifyEmailActionTokenHandler."""
 
     kind: ClassVar = ActionTokenKind.VERIFY_EMAIL
     event: ClassVar = EventType.VERIFY_EMAIL
@@ -291,7 +282,7 @@ class VerifyEmailLink:
         self._sign_in = sign_in
         self._updates = updates
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _STALE_LINK)
         _require_offered(visit, (VERIFY_EMAIL,))
 

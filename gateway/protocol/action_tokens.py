@@ -30,10 +30,9 @@ from gateway.protocol.requests import ProtocolRequest
 
 @dataclass(frozen=True, slots=True)
 class LinkVisit:
-    """A link that a browser has opened: its token holds, its user is enabled, its client known.
+    """An opened link whose token, user and client are valid.
 
-    `sign_in` is the sign-in of this browser that the link was asked for in; None where it has
-    ended, and in another browser.
+    `sign_in` is the sign-in of this browser that asked for the link, None where it has ended.
     """
 
     request: ProtocolRequest
@@ -55,10 +54,7 @@ class LinkVisit:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the page of a link says before anything happens.
-
-    `message` is the key of a text, `actions` are aliases of required actions, listed below it.
-    """
+    """The page of a link: the key of its text, and aliases of required actions below."""
 
     message: str
     client: Client
@@ -73,9 +69,9 @@ class ActionTokenHandler(Protocol):
 
     kind: ClassVar[ActionTokenKind]
     event: ClassVar[EventType]
-    """What is recorded where the link holds."""
+    """The event of a valid link."""
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         """Raise PageError where the link has lost its effect; called for the page and the act."""
         ...
 
@@ -114,12 +110,10 @@ _NOT_USED: Final = timedelta()
 
 
 class ActionTokenEndpoint:
-    """Checks links and hands them to their handlers.
+    """Checks links and passes them to their handlers; raises PageError and StoreUnavailable.
 
-    Methods raise PageError for a link without effect, and StoreUnavailable.
-
-    Mail scanners open links before their readers do: GET changes nothing. Of several POSTs, at any
-    gateways, one acts. Keycloak: LoginActionsService, 16.2 mailed links
+    GET changes nothing, because mail scanners open links. Of several POSTs one acts. Keycloak:
+    LoginActionsService, 16.2 mailed links
     """
 
     def __init__(
@@ -145,11 +139,7 @@ class ActionTokenEndpoint:
         return handler.confirmation(visit)
 
     async def act(self, request: ProtocolRequest, key: str | None, browser: Browser) -> Outcome:
-        """Do what the link is for.
-
-        The link is used up before it acts: a store that fails in between costs a new link, and
-        never lets one act twice.
-        """
+        """Act once; the link is used up first, so that a failing store never lets it act twice."""
         visit, handler = await self._opened(request, key, browser)
         realm_id, token = request.realm.realm.id, visit.token
         lifespan = token.expires_at - request.now
@@ -177,7 +167,7 @@ class ActionTokenEndpoint:
         if await self._marks.remaining(request.realm.realm.id, _mark_of_use(token)) > _NOT_USED:
             raise _used_link(visit)
         redirect_target(visit)
-        await handler.check(visit)
+        await handler.check_visit(visit)
         return visit, handler
 
     async def _current(
@@ -205,7 +195,9 @@ class ActionTokenEndpoint:
     ) -> AuthenticationSession | None:
         if token.sign_in is None or browser.session_id is None:
             return None
-        found = await self._sign_ins.find(request.realm.realm.id, browser.session_id, token.sign_in)
+        found = await self._sign_ins.find_tab(
+            request.realm.realm.id, browser.session_id, token.sign_in
+        )
         return None if found is None or found.user_id != token.user_id else found
 
 

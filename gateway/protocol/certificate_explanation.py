@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.certificates import AnchoredTrust
+from gateway.client_policies import EventKind
 from gateway.domain.certificate_names import CertifiedDevice
 from gateway.domain.certificates import (
     CertificateEvidence,
@@ -34,7 +35,6 @@ from gateway.protocol.client_authentication import AuthenticatedClient, ClientAu
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.grants.client_credentials import (
     GRANT_TYPE,
-    ClientCredentials,
     preview_access_token,
 )
 from gateway.protocol.policy_checks import check_caller
@@ -42,7 +42,7 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 
 
 class Step(StrEnum):
-    """What is checked, in this order."""
+    """The checks, in their order."""
 
     CERTIFICATE = "certificate"
     PATH = "path"
@@ -53,7 +53,7 @@ class Step(StrEnum):
 
 
 class RevocationState(StrEnum):
-    """What a source of revocation says."""
+    """The answer of a source of revocation."""
 
     GOOD = "not revoked"
     REFUSED = "refused"
@@ -65,7 +65,7 @@ class RevocationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RevocationFinding:
-    """What one source says. `lists` are issuer, issue and end of each revocation list."""
+    """The finding of one source. `lists` are issuer, issue and end of each revocation list."""
 
     source: str
     state: RevocationState
@@ -100,10 +100,10 @@ class MatchedRule:
 
 @dataclass(frozen=True, slots=True)
 class CertificateExplanation:
-    """What was found up to the first failing step; None for what was not reached.
+    """The findings up to the first failing step; None for later steps.
 
     `failed` and `reason` are None for an accepted certificate. `token` are claims of a token that
-    was not issued; `note` says why an accepted certificate has none.
+    was not issued; `note` says why there is none.
     """
 
     realm: str
@@ -183,14 +183,14 @@ def _finding(finding: RevocationFinding) -> dict[str, Any]:
 
 
 LONGEST_INPUT: Final = 64 * 1024
-"""Bytes of the certificate and of those that were sent with it."""
+"""Bytes of the certificate and of the certificates that were sent with it."""
 _LOOKUP: Final = "explanation"
 _NO_ACCOUNT: Final = "the client has no service account, so it gets no token in its own name"
 
 
 @dataclass(frozen=True, slots=True)
 class RevocationSources:
-    """What requests are checked against, in their order."""
+    """The sources that requests ask, in their order."""
 
     deny_lists: Revocations
     lists: ListedRevocations | None
@@ -202,10 +202,9 @@ class RevocationSources:
 
 
 class CertificateExplainer:
-    """Explains certificates. Belongs to one event loop.
+    """Explains certificates without side effects. Belongs to one event loop.
 
-    The request is one that no caller has sent: nothing is counted, stored or recorded, and no token
-    is signed. As in a request, only a trusted path leads to a question to an OCSP responder.
+    As in a request, only a trusted path leads to a question to an OCSP responder.
     """
 
     def __init__(
@@ -232,11 +231,10 @@ class CertificateExplainer:
     async def explain(
         self, realm_name: str, certificates: bytes, client_id: str | None = None
     ) -> CertificateExplanation:
-        """Explain the first certificate; the others are those that were sent with it.
+        """Explain the first certificate, as verified by the proxy; the others complete its chain.
 
-        The proxy counts as having verified it. Without `client_id` the client is that of the
-        certificate. Raises MalformedCertificate where there is none, RealmNotFound and
-        StoreUnavailable.
+        Without `client_id` its client is found by the certificate. Raises MalformedCertificate,
+        RealmNotFound and StoreUnavailable.
         """
         entry = await self._directory.realm(realm_name)
         if entry is None:
@@ -244,7 +242,7 @@ class CertificateExplainer:
         found = CertificateExplanation(realm_name)
         leaf, *chain = self._inspector.split(certificates)
         try:
-            presented = self._parser.parse(leaf)
+            presented = self._parser.parse_certificate(leaf)
             found = replace(found, leaf=presented, key=self._inspector.describe_key(leaf))
         except MalformedCertificate as error:
             return replace(found, failed=Step.CERTIFICATE, reason=str(error))
@@ -293,7 +291,7 @@ class CertificateExplainer:
     async def _revocation(
         self, path: CertificationPath, realm: Realm, now: datetime
     ) -> tuple[RevocationFinding, ...]:
-        """Ask the sources in the order of requests, none after one that refuses."""
+        """Ask the sources in the order of requests, until a source refuses."""
         settings, sources = realm.certificates.revocation, self._sources
         realm_lists = sources.realm_lists if settings.list_urls else None
         points = sources.points if settings.follows_points else None
@@ -345,7 +343,7 @@ def _with_token(
         if not client.service_accounts_enabled:
             return replace(found, note=_NO_ACCOUNT)
     try:
-        entry = check_caller(request, caller, ClientCredentials.policy_event, scopes=("",))
+        entry = check_caller(request, caller, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST, scopes=("",))
         return replace(found, token=preview_access_token(request, replace(caller, entry=entry)))
     except OAuthError as error:
         return replace(found, failed=Step.TOKEN, reason=error.reason)

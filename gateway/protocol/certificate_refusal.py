@@ -71,10 +71,7 @@ _NOT_YET: Final = "Check the clock of the machine that issued it, or choose anot
 
 @dataclass(frozen=True, slots=True)
 class CertificateRefusal:
-    """Why a certificate is refused: the first failing step, one sentence, and what to do.
-
-    `leaf` is None where no certificate was sent.
-    """
+    """Why a certificate is refused: failing step, sentence, advice; `leaf` is None without one."""
 
     step: Step
     sentence: str
@@ -136,10 +133,9 @@ MISSING_CERTIFICATE: Final = CertificateRefusal(
 class RefusalExplainer:
     """Explains the proxy's refusals. Belongs to one event loop.
 
-    The explanation contains the certificate of the caller and the results of its checks: no
-    clients, anchors, URLs, or reasons of deny lists. The proxy's own words are evidence, used where
-    the checks of the gateway find nothing or less. Nothing is fetched: OCSP is not asked. Source:
-    the phrases are those of OpenSSL, https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/
+    The explanation names the certificate of the caller and the results of its checks, no clients,
+    anchors, URLs or deny lists. The proxy's words count where the gateway finds less. Nothing is
+    fetched.
     """
 
     def __init__(
@@ -153,10 +149,9 @@ class RefusalExplainer:
     async def explain(
         self, evidence: CertificateEvidence, realm_name: str | None
     ) -> CertificateRefusal:
-        """Explain by the anchors of the realm that the request was sent to.
+        """Explain by the anchors of the realm; raises StoreUnavailable.
 
-        Without a realm, and for an unknown or disabled one, only dates and the proxy's words count.
-        Raises StoreUnavailable.
+        Without an enabled realm only dates and the proxy's words count.
         """
         now, leaf = self._clock.now(), evidence.leaf
         entry = None if realm_name is None else await self._directory.realm(realm_name)
@@ -190,10 +185,7 @@ class RefusalExplainer:
 
 
 def _without_path(evidence: CertificateEvidence, reason: str, now: datetime) -> CertificateRefusal:
-    """Return the refusal of a certificate without a path to an anchor of the realm.
-
-    A proxy that speaks of dates or of revocation has found a path to an anchor of its own.
-    """
+    """Explain a missing path; a proxy that names dates or revocation found one of its own."""
     leaf = evidence.leaf
     if _ABOUT_THE_LEAF.fullmatch(reason):
         return _refusal(Step.PATH, f"{reason[0].upper()}{reason[1:]}.", leaf)

@@ -42,14 +42,14 @@ from gateway.protocol.authorization import (
     checks,
     pkce,
 )
-from gateway.protocol.authorization import checks as client_check
 from gateway.protocol.authorization.request import AuthorizationDraft
-from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import still_granted
 from gateway.protocol.sender_constraint import bound_certificate
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sign_in_completion import FinishedSignIn, SessionJoining
 
 DEVICE_NOTE: Final = "device_user_code"
@@ -57,17 +57,13 @@ DEVICE_NOTE: Final = "device_user_code"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceConnection(SignInRequest):
-    """The client of the device, what it asks for, and the code that the user typed.
-
-    A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.9 device
-    authorization
-    """
+    """Client, scopes and typed code of a device. Keycloak: 12.9 device authorization."""
 
     user_code: str = field(repr=False)
 
     @property
     def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of it, as Keycloak does."""
+        """The details for the event of the sign-in, as in Keycloak."""
         return {Detail.RESPONSE_TYPE: "code", Detail.RESPONSE_MODE: "query"}
 
     def stored(self) -> Mapping[str, str]:
@@ -94,7 +90,7 @@ _CODE_LIMIT: Final = GuessLimit()
 
 
 class UserCodeMessage(StrEnum):
-    """What the page of the code says: Keycloak's keys, and one of our own."""
+    """The messages of the page of the code: Keycloak's keys, and one of our own."""
 
     INVALID = "oauth2DeviceInvalidUserCodeMessage"
     EXPIRED = "oauth2DeviceExpiredUserCodeMessage"
@@ -123,26 +119,24 @@ _REFUSALS: Final[Mapping[DeviceStatus, tuple[UserCodeMessage, str]]] = {
 
 
 class UserCodes:
-    """Finds the devices of user codes.
+    """Finds devices by user code, with a limit of guesses for each address.
 
-    An address may try a few codes that do not exist, and has to wait then. Spec: RFC 8628 §3.3,
-    §5.1; Keycloak: 12.9 device authorization
+    Spec: RFC 8628 §3.3, §5.1; Keycloak: 12.9 device authorization
     """
 
     def __init__(self, devices: DeviceAuthorizationStore, services: CheckServices) -> None:
         self._devices = devices
         self._services = services
 
-    async def find(self, request: ProtocolRequest, typed: str) -> DeviceConnection:
-        """Return the device that waits under a code.
-
-        Raises UserCodeRefused, PageError where its client has changed, and StoreUnavailable.
-        """
+    async def find_device(self, request: ProtocolRequest, typed: str) -> DeviceConnection:
+        """Return the device of a code; raises UserCodeRefused, PageError, StoreUnavailable."""
         request.event.kind = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
         # A text that cannot be a code counts as a guess too.
         code = parse_user_code(typed) or ""
         guesser = caller_of(request.remote_address)
-        found = await self._devices.find(request.realm.realm.id, code, guesser, _CODE_LIMIT)
+        found = await self._devices.find_by_user_code(
+            request.realm.realm.id, code, guesser, _CODE_LIMIT
+        )
         if found.authorization is None:
             raise UserCodeRefused(*_REFUSALS.get(found.status, _REFUSALS[DeviceStatus.UNKNOWN]))
         asked = found.authorization
@@ -152,11 +146,10 @@ class UserCodes:
         scopes = still_granted(request.realm, draft.client.client, asked.scope.split(" "))
         return DeviceConnection(client=draft.client, scopes=scopes, user_code=asked.user_code)
 
-    async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> DeviceConnection:
-        """Return the device of a sign-in that goes on; its client must still be permitted.
-
-        Raises PageError, StoredRequestUnusable and StoreUnavailable.
-        """
+    async def resume_device(
+        self, request: ProtocolRequest, stored: Mapping[str, str]
+    ) -> DeviceConnection:
+        """Return the device of a sign-in; raises PageError, StoredRequestUnusable."""
         draft = await self._client(request, stored)
         return restore_connection(stored, request.realm, draft.client)
 
@@ -164,7 +157,7 @@ class UserCodes:
         self, request: ProtocolRequest, stored: Mapping[str, str]
     ) -> AuthorizationDraft:
         draft = AuthorizationDraft(request, self._services, stored)
-        await client_check.check_client(draft)
+        await checks.check_client(draft)
         if not draft.client.client.device_grant.enabled:
             message = PageMessage.oauth2DeviceAuthorizationGrantDisabledMessage
             raise PageError(message, event_error=EventError.NOT_ALLOWED)
@@ -179,7 +172,7 @@ def note_verified(request: ProtocolRequest, device: DeviceConnection) -> None:
 
 
 class DeviceResult(StrEnum):
-    """What the user is shown at the end; the values are those of `error` in Keycloak's URL."""
+    """The outcome that the user is shown; the values are `error` of Keycloak's URL."""
 
     CONNECTED = ""
     DENIED = "access_denied"
@@ -196,9 +189,8 @@ class DeviceApprovals:
     async def approve(
         self, request: ProtocolRequest, device: DeviceConnection, finished: FinishedSignIn
     ) -> tuple[DeviceResult, UserSession]:
-        """Give the device a part in the user's session.
+        """Give the device a part in the user's session, which is returned in any case.
 
-        Returns the session too where the device has waited too long: the user is signed in.
         Raises as `SessionJoining.join` does, and StoreUnavailable.
         """
         joined = await self._joining.join(request, device, finished)
@@ -257,93 +249,83 @@ def verification_uri(issuer: str) -> str:
     return f"{issuer}/device"
 
 
-class DeviceAuthorizationEndpoint:
-    """Answers devices of every realm.
+async def authorize_device(
+    services: ProtocolServices, request: ProtocolRequest
+) -> tuple[AuthenticatedClient, IssuedDeviceCodes]:
+    """Return the caller and its codes; raises OAuthError or StoreUnavailable.
 
-    Client authentication, the client's permission, repeated parameters, sizes, PKCE, in this order.
-    Scopes that the client may not have are left out, as in Keycloak. Spec: RFC 8628 §3.1, §3.2,
-    §6.1; Keycloak: 12.9 device authorization
+    Order: client authentication, the client's permission, repeated parameters, sizes, PKCE. Scopes
+    that the client may not have are left out, as in Keycloak. Spec: RFC 8628 §3.1, §3.2, §6.1;
+    Keycloak: 12.9 device authorization
     """
+    request.event.kind = EventType.OAUTH2_DEVICE_AUTH
+    caller = await services.clients.authenticate(request)
+    check_caller(request, caller, EventKind.DEVICE_AUTHORIZATION_REQUEST)
+    client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
+    _require_permitted(client)
+    draft = _check_request(services, request, caller)
+    lifespan = min(
+        client.device_grant.code_lifespan or lifespans.device_code, _LONGEST_DEVICE_PARAMETERS
+    )
+    interval = _polling_interval(client, lifespans)
+    asked = await _store_authorization(services, draft, lifespan, interval, caller.certificate)
+    return caller, IssuedDeviceCodes(
+        asked.device_code,
+        displayed_user_code(asked.user_code),
+        verification_uri(request.issuer),
+        lifespan,
+        asked.interval,
+    )
 
-    def __init__(
-        self,
-        clients: ClientAuthenticator,
-        devices: DeviceAuthorizationStore,
-        services: CheckServices,
-    ) -> None:
-        self._clients = clients
-        self._devices = devices
-        self._services = services
 
-    async def answer(
-        self, request: ProtocolRequest
-    ) -> tuple[AuthenticatedClient, IssuedDeviceCodes]:
-        """Return who asked and the codes; raises OAuthError or StoreUnavailable."""
-        request.event.kind = EventType.OAUTH2_DEVICE_AUTH
-        caller = await self._clients.authenticate(request)
-        check_caller(request, caller, EventKind.DEVICE_AUTHORIZATION_REQUEST)
-        client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
-        _require_permitted(client)
-        draft = self._checked(request, caller)
-        lifespan = min(
-            client.device_grant.code_lifespan or lifespans.device_code, _LONGEST_DEVICE_PARAMETERS
+def _check_request(
+    services: ProtocolServices, request: ProtocolRequest, caller: AuthenticatedClient
+) -> AuthorizationDraft:
+    """Run the checks that authorization requests of codes have too."""
+    if request.parameters.repeated:
+        raise refused("invalid_grant", "duplicated parameter", EventError.INVALID_REQUEST)
+    draft = AuthorizationDraft(
+        request,
+        services.checks,
+        request.parameters.values,
+        entry=caller.entry,
+        response_type=frozenset({ResponseType.CODE}),
+    )
+    checks.check_sizes(draft)
+    pkce.check_code_challenge(draft)
+    requested = draft.parameters.get("scope") or ""
+    excess = scope_excess(requested)
+    if excess is not None:
+        raise refused("invalid_scope", f"Invalid scopes: {excess}", EventError.INVALID_REQUEST)
+    draft.scopes = still_granted(request.realm, caller.entry.client, requested.split(" "))
+    return draft
+
+
+async def _store_authorization(
+    services: ProtocolServices,
+    draft: AuthorizationDraft,
+    lifespan: timedelta,
+    interval: timedelta,
+    certificate: ClientCertificate | None,
+) -> DeviceAuthorization:
+    challenge = draft.code_challenge
+    for _ in range(_TRIES):
+        asked = DeviceAuthorization(
+            device_code=new_device_code(),
+            user_code=new_user_code(),
+            client=draft.client.client.id,
+            client_id=draft.client.client.client_id,
+            scope=" ".join(draft.scopes.names) if draft.scopes else "",
+            interval=interval,
+            nonce=draft.parameters.get("nonce") or None,
+            code_challenge=challenge.challenge if challenge else None,
+            code_challenge_method=challenge.method if challenge else None,
+            certificate=bound_certificate(draft.client.client, certificate),
+            is_anonymous=draft.client.client.public_client,
         )
-        interval = _polling_interval(client, lifespans)
-        asked = await self._store(request, draft, lifespan, interval, caller.certificate)
-        return caller, IssuedDeviceCodes(
-            asked.device_code,
-            displayed_user_code(asked.user_code),
-            verification_uri(request.issuer),
-            lifespan,
-            asked.interval,
-        )
-
-    def _checked(self, request: ProtocolRequest, caller: AuthenticatedClient) -> AuthorizationDraft:
-        """Run the checks that authorization requests of codes have too."""
-        if request.parameters.repeated:
-            raise refused("invalid_grant", "duplicated parameter", EventError.INVALID_REQUEST)
-        draft = AuthorizationDraft(
-            request,
-            self._services,
-            request.parameters.values,
-            entry=caller.entry,
-            response_type=frozenset({ResponseType.CODE}),
-        )
-        checks.check_sizes(draft)
-        pkce.check_code_challenge(draft)
-        requested = draft.parameters.get("scope") or ""
-        excess = scope_excess(requested)
-        if excess is not None:
-            raise refused("invalid_scope", f"Invalid scopes: {excess}", EventError.INVALID_REQUEST)
-        draft.scopes = still_granted(request.realm, caller.entry.client, requested.split(" "))
-        return draft
-
-    async def _store(
-        self,
-        request: ProtocolRequest,
-        draft: AuthorizationDraft,
-        lifespan: timedelta,
-        interval: timedelta,
-        certificate: ClientCertificate | None,
-    ) -> DeviceAuthorization:
-        challenge = draft.code_challenge
-        for _ in range(_TRIES):
-            asked = DeviceAuthorization(
-                device_code=new_device_code(),
-                user_code=new_user_code(),
-                client=draft.client.client.id,
-                client_id=draft.client.client.client_id,
-                scope=" ".join(draft.scopes.names) if draft.scopes else "",
-                interval=interval,
-                nonce=draft.parameters.get("nonce") or None,
-                code_challenge=challenge.challenge if challenge else None,
-                code_challenge_method=challenge.method if challenge else None,
-                certificate=bound_certificate(draft.client.client, certificate),
-                is_anonymous=draft.client.client.public_client,
-            )
-            if await self._devices.add(request.realm.realm.id, asked, lifespan):
-                return asked
-        raise Overloaded
+        if await services.device_authorizations.add(draft.request.realm.realm.id, asked, lifespan):
+            return asked
+    raise Overloaded
 
 
 def _polling_interval(client: Client, lifespans: TokenLifespans) -> timedelta:

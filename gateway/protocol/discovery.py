@@ -30,10 +30,7 @@ _CLAIMS: Final = (
 def openid_configuration(
     realm: RealmEntry, issuer: str, mtls_issuer: str | None, now: datetime
 ) -> dict[str, Any]:
-    """Return the metadata document of one realm, with the algorithms of its keys at `now`.
-
-    `mtls_issuer` is the realm's address on the listener that asks for a certificate.
-    """
+    """Return the metadata at `now`; `mtls_issuer` is the address of the TLS listener."""
     endpoints = _endpoints(issuer)
     document: dict[str, Any] = {
         "issuer": issuer,

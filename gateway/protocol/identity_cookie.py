@@ -35,13 +35,10 @@ _CHECKER_BYTES: Final = 32
 class IdentityCookies:
     """The values of both cookies; `identity` is a secret.
 
-    `max_age` is None for a cookie that ends with the browser; `session_max_age` is that of
-    KEYCLOAK_SESSION.
-
-    The value of KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key, which only gateways
-    can make; it names a session, and holds no longer than that. KEYCLOAK_SESSION is a hash of the
-    session's id, which pages of clients compare with the `session_state` that they were given.
-    Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11 cookies, createLoginCookie (26.7)
+    KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key; `max_age` is None where it ends
+    with the browser. KEYCLOAK_SESSION is a hash of the session id, which clients compare with
+    `session_state`. Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11 cookies,
+    createLoginCookie (26.7)
     """
 
     identity: str = field(repr=False)
@@ -96,11 +93,8 @@ class IdentityVerification:
     def __init__(self, validity: Validity) -> None:
         self._validity = validity
 
-    async def find(self, request: ProtocolRequest, cookie: str) -> BrowserIdentity | None:
-        """Return the identity while its session lasts and its user may sign in.
-
-        Raises StoreUnavailable.
-        """
+    async def find_identity(self, request: ProtocolRequest, cookie: str) -> BrowserIdentity | None:
+        """Return the identity of a live session and usable user; raises StoreUnavailable."""
         if len(cookie) > _LONGEST_COOKIE:
             return None
         try:
@@ -148,11 +142,9 @@ _ANY_ORIGIN: Final = "*"
 
 
 class LoginStatus(Enum):
-    """What the frame may tell the page.
+    """The answer to the frame of a client's page, for origins of the client only.
 
-    A page of the client asks a frame of the gateway, which asks here with the browser's cookie.
-    Only pages at an origin of the client get an answer. Spec: OpenID Connect Session Management §3;
-    Keycloak: 12.6 logout
+    Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
     """
 
     REFUSED = auto()
@@ -166,11 +158,7 @@ async def login_status(
     own_origins: Iterable[str],
     cookies: Iterable[str],
 ) -> LoginStatus:
-    """Compare the session of the request with `cookies`, values of KEYCLOAK_SESSION.
-
-    A request without `session_state` asks only whether the page gets answers at all.
-    Raises StoreUnavailable.
-    """
+    """Compare `session_state`, if sent, with KEYCLOAK_SESSION values; raises StoreUnavailable."""
     client_id, origin, state = map(request.parameters.get, ("client_id", "origin", "session_state"))
     if client_id is None or origin is None:
         return LoginStatus.REFUSED

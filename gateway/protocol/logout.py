@@ -31,15 +31,14 @@ from gateway.protocol.authorization import (
 )
 from gateway.protocol.claims.protocol_claims import ID_TOKEN_TYPE
 from gateway.protocol.claims.subject import is_subject, subject_identifier
-from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, ProofRefused, duplicated_parameter
 from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.policy_checks import check_caller, check_client
 from gateway.protocol.requests import Parameters, ProtocolRequest
-from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import (
-    RefreshTokens,
     encrypt_id_token,
     id_token_encrypter,
     read_refresh_token,
@@ -48,7 +47,7 @@ from gateway.protocol.tokens import (
 
 @dataclass(frozen=True, slots=True)
 class ClientFrame:
-    """What a frame loads to log out at a client."""
+    """The address that a frame loads to log out at a client."""
 
     client: Client
     url: str = field(repr=False)
@@ -57,10 +56,7 @@ class ClientFrame:
 def logout_frames(
     session: UserSession, clients: Iterable[Client], issuer: str
 ) -> tuple[ClientFrame, ...]:
-    """Return the frames of the clients that took part in the session and want one.
-
-    Spec: OpenID Connect Front-Channel Logout §2, §3
-    """
+    """Return frames of the session's clients. Spec: OpenID Connect Front-Channel Logout §2, §3."""
     return tuple(
         ClientFrame(client, _frame_url(client, session, issuer))
         for client in clients
@@ -92,10 +88,9 @@ _OTHER_CLIENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LogoutRequest:
-    """A request that passed the checks.
+    """A request that passed the checks, with a registered redirect URI or none.
 
-    `redirect_uri` is one of the client's, empty without one. `hint` are the claims of the ID token
-    of `client` that came with it; None where that client does not exist.
+    `hint` are the claims of an ID token of `client`, None where that does not exist.
     """
 
     client: Client | None = None
@@ -105,7 +100,7 @@ class LogoutRequest:
 
     @property
     def target(self) -> str:
-        """Where the browser goes afterwards; empty where it stays on a page."""
+        """The next address of the browser; empty where it stays on a page."""
         if not self.redirect_uri or not self.state:
             return self.redirect_uri
         address, hash_sign, fragment = self.redirect_uri.partition("#")
@@ -175,7 +170,7 @@ async def check_logout_request(
 def _verified_hint(request: ProtocolRequest, token: str) -> Mapping[str, Any]:
     """Return the claims of an ID token of this realm, expired or not; raises PageError."""
     try:
-        claims = request.realm.key_ring.verify(token, request.now)
+        claims = request.realm.key_ring.verify_token(token, request.now)
     except InvalidToken as error:
         raise _wrong_hint(str(error)) from error
     if claims.get("iss") != request.issuer:
@@ -227,10 +222,7 @@ class AskToLogOut:
 
 @dataclass(frozen=True, slots=True)
 class LoggedOut:
-    """Nobody is signed in any more: `target` is where the browser goes, empty for a page.
-
-    `has_ended` where a session of this browser or of the hint is over now.
-    """
+    """The browser goes to `target`, or to a page; `has_ended` where a session is over now."""
 
     client: Client | None
     target: str
@@ -242,10 +234,7 @@ LogoutOutcome = AskToLogOut | LoggedOut
 
 
 class BrowserLogout:
-    """Ends the sessions of browsers.
-
-    Spec: OpenID Connect RP-Initiated Logout §2; Keycloak: 12.6 logout
-    """
+    """Ends sessions of browsers. OpenID Connect RP-Initiated Logout §2; Keycloak: 12.6 logout."""
 
     def __init__(self, directory: Directory, sessions: Sessions) -> None:
         self._directory = directory
@@ -275,10 +264,9 @@ class BrowserLogout:
     async def confirm(
         self, request: ProtocolRequest, identity: BrowserIdentity | None, stored: Parameters | None
     ) -> LoggedOut:
-        """End the session after the user confirmed it.
+        """End the session after confirmation; `stored` is None for an unsealed form.
 
-        `stored` is what `LogoutRequest.stored` returned for this session, None where the form is
-        no such one. Raises PageError and StoreUnavailable.
+        Raises PageError and StoreUnavailable.
         """
         request.event.kind = EventType.LOGOUT
         if stored is None or identity is None:
@@ -310,10 +298,9 @@ class BrowserLogout:
 
 
 def _may_end(asked: LogoutRequest, session: UserSession) -> bool:
-    """Tell whether the hint is an ID token of the user of this session, and of no other session.
+    """Return whether the hint names the user of this session, and no other session.
 
-    A token without `sid`, such as that of a service account, names a user alone. One of a disabled
-    client proves nothing.
+    A token without `sid` names a user alone; one of a disabled client proves nothing.
     """
     if asked.hint is None or asked.client is None or not asked.client.enabled:
         return False
@@ -322,62 +309,49 @@ def _may_end(asked: LogoutRequest, session: UserSession) -> bool:
     return "sid" not in asked.hint or asked.hinted_session == session.id
 
 
-class LogoutEndpoint:
-    """Ends sessions for clients of every realm.
+async def log_out_by_token(
+    services: ProtocolServices, request: ProtocolRequest
+) -> AuthenticatedClient:
+    """End the session of a refresh token, if it has not ended; raises OAuthError.
 
-    An offline token ends the offline session and the online one with its id; another token leaves
-    the offline session. An expired token is accepted: it still names the session. A revoked token,
-    and one whose client has left the session, is refused, unlike in Keycloak. Keycloak: 12.6 (POST
-    with refresh_token)
+    An offline token ends the online session of its id too. Expired tokens are accepted; unlike in
+    Keycloak, revoked ones and those of departed clients are not. Keycloak: 12.6 (POST with
+    refresh_token)
     """
+    request.event.kind = EventType.LOGOUT
+    caller = await services.clients.authenticate(request)
+    if request.parameters.repeated:
+        raise duplicated_parameter()
+    text = request.parameters.raw("refresh_token")
+    if text is None:
+        raise OAuthError("invalid_request", "No refresh token")
+    client = caller.entry.client
+    token = read_refresh_token(request, client, text, may_be_expired=True)
+    await _require_binding(services, request, client, token.claims)
+    check_caller(request, caller, EventKind.LOGOUT_REQUEST, presented=token.claims)
+    request.event.session_id = str(token.claims["sid"])
+    request.event.user_id = str(token.claims["sub"])
+    session = await services.refresh_tokens.session_to_end(request, caller.entry, token)
+    if session is None:
+        request.event.withdraw()
+    elif token.offline:
+        await services.sessions.log_out(request.realm.realm.id, session.id, request.now)
+    else:
+        await services.sessions.log_out_of_browser(session, request.now)
+    return caller
 
-    def __init__(
-        self,
-        clients: ClientAuthenticator,
-        sessions: Sessions,
-        constraint: SenderConstraint,
-        refresh_tokens: RefreshTokens,
-    ) -> None:
-        self._clients = clients
-        self._sessions = sessions
-        self._constraint = constraint
-        self._refresh_tokens = refresh_tokens
 
-    async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """End the session of the token, again without complaint; raises OAuthError."""
-        request.event.kind = EventType.LOGOUT
-        caller = await self._clients.authenticate(request)
-        if request.parameters.repeated:
-            raise duplicated_parameter()
-        text = request.parameters.raw("refresh_token")
-        if text is None:
-            raise OAuthError("invalid_request", "No refresh token")
-        client = caller.entry.client
-        token = read_refresh_token(request, client, text, may_be_expired=True)
-        await self._require_binding(request, client, token.claims)
-        check_caller(request, caller, EventKind.LOGOUT_REQUEST, presented=token.claims)
-        request.event.session_id = str(token.claims["sid"])
-        request.event.user_id = str(token.claims["sub"])
-        session = await self._refresh_tokens.session_to_end(request, caller.entry, token)
-        if session is None:
-            request.event.withdraw()
-        elif token.offline:
-            await self._sessions.log_out(request.realm.realm.id, session.id, request.now)
-        else:
-            await self._sessions.log_out_of_browser(session, request.now)
-        return caller
-
-    async def _require_binding(
-        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
-    ) -> None:
-        try:
-            await self._constraint.require_of_parameter(request, client, claims)
-        except ProofRefused:
-            raise
-        except OAuthError as error:
-            # Keycloak's code, as for a refresh.
-            code, status = "unauthorized_client", error.status
-            raise OAuthError(code, error.description, status=status, event=error.event) from error
+async def _require_binding(
+    services: ProtocolServices, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+) -> None:
+    try:
+        await services.constraint.require_of_parameter(request, client, claims)
+    except ProofRefused:
+        raise
+    except OAuthError as error:
+        # Keycloak's code, as for a refresh.
+        code, status = "unauthorized_client", error.status
+        raise OAuthError(code, error.description, status=status, event=error.event) from error
 
 
 _LOGOUT_TOKEN_LIFESPAN: Final = timedelta(minutes=2)
@@ -389,10 +363,9 @@ _LOGOUT_TYPE: Final = "Logout"
 def logout_token(
     realm: RealmEntry, issuer: str, client: Client, notice: LogoutNotice, now: datetime
 ) -> str:
-    """Return a new token, signed as the client's ID tokens are, and not encrypted yet.
+    """Return a token signed as the client's ID tokens are; raises LookupError without a key.
 
-    Raises LookupError where the realm has no key for it. Spec: OpenID Connect Back-Channel Logout
-    §2.4, §2.6; Keycloak: 12.6 logout
+    Spec: OpenID Connect Back-Channel Logout §2.4, §2.6; Keycloak: 12.6 logout
     """
     events: dict[str, Any] = {_LOGOUT_EVENT: {}}
     if client.logout.revoke_offline_tokens:
@@ -420,13 +393,10 @@ NOTICE_LEASE: Final = timedelta(seconds=15)
 
 
 class NoticeDelivery:
-    """Deliveries of notices.
+    """Delivers notices; `issuer` returns the issuer of a realm by its name.
 
-    `issuer` returns the issuer of a realm by its name.
-
-    A notice is in the queue until a client has confirmed it, so it may come twice: a gateway may be
-    killed between the two. Clients accept that, the session of theirs is over either way. Spec:
-    OpenID Connect Back-Channel Logout §2.5, §2.8
+    A notice stays queued until a client confirms it, so it may come twice. Spec: OpenID Connect
+    Back-Channel Logout §2.5, §2.8
     """
 
     def __init__(
@@ -488,6 +458,6 @@ class NoticeDelivery:
     async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
         async with self._database.write() as stores:
             if due_at is None:
-                await stores.logout_notices.remove(notice)
+                await stores.logout_notices.remove_notice(notice)
             else:
                 await stores.logout_notices.postpone(notice, due_at)

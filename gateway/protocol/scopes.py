@@ -53,11 +53,7 @@ _NUMBERS: Final = count()
 
 
 class RealmScopes:
-    """The scopes of one realm, prepared.
-
-    The scopes are those of the realm; a client names the ones it gets always and those it may ask
-    for. Spec: RFC 6749 §3.3; Keycloak: client scopes
-    """
+    """The prepared scopes of one realm. Spec: RFC 6749 §3.3; Keycloak: client scopes."""
 
     def __init__(self, scopes: Iterable[RoleBoundScope]) -> None:
         self._scopes = {
@@ -108,7 +104,7 @@ class GrantedScopes:
 
     @property
     def offline(self) -> bool:
-        """Tell whether an offline session is requested."""
+        """Return whether an offline session is requested."""
         return OFFLINE_ACCESS in self.chosen.names
 
     @property
@@ -132,10 +128,9 @@ class GrantedScopes:
 
 
 def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> GrantedScopes:
-    """Return the client's default scopes plus the requested optional ones.
+    """Return the client's default scopes plus the requested optional ones; None: none.
 
-    None asks for nothing beyond the defaults. Raises invalid_scope on any name that the client
-    was not given, and on more than `gateway.domain.limits.input_sizes` allows.
+    Raises invalid_scope for scopes that the client does not have, and for too many.
     """
     excess = scope_excess(requested) if requested else None
     if excess is not None:
@@ -190,10 +185,9 @@ SIGNED_IN: Final = "1"
 class ClaimsContext:
     """The subject of tokens, the granted scopes, and the mappers of scopes and client.
 
-    A client without full scope gets only roles that are its own, or in its scope mappings or in
-    those of the scopes it was granted. A client whose reach is limited gets no administrative roles
-    beyond that, except those of its own service account. Keycloak: 2.1 headers and keys, scope
-    mappings
+    Without full scope a client gets its own roles and those of scope mappings. A client of limited
+    reach gets no further administrative roles, except of its own account. Keycloak: 2.1 headers and
+    keys, scope mappings
     """
 
     subject: TokenSubject
@@ -274,10 +268,7 @@ def _carried_roles(client: ClientEntry, user: UserEntry, granted: GrantedScopes)
 
 
 def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
-    """Return the user without the roles beyond the reach of the client.
-
-    All roles of the user decide on it, before a scope or an audience leaves some of them out.
-    """
+    """Return the user without roles beyond the client's reach, before scopes narrow them."""
     if client.withheld is None:
         return user
     withheld = withheld_roles(client, user)
@@ -285,10 +276,7 @@ def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
 
 
 def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None:
-    """Return the roles that tokens of the client for the user do not carry; None for no limit.
-
-    The roles of its own service account were given to the client itself.
-    """
+    """Return the roles that tokens for the user do not carry; None for the own account."""
     return None if _is_own_account(client, user) else client.withheld
 
 

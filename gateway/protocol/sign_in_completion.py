@@ -34,6 +34,7 @@ from gateway.protocol.scopes import resolve_claims
 from gateway.protocol.sessions import (
     CodeIssue,
     Joined,
+    NewSession,
     Participation,
     Sessions,
     no_code,
@@ -43,7 +44,7 @@ from gateway.protocol.tokens import Issue, SessionPart, id_token_encrypter, issu
 
 @dataclass(frozen=True, slots=True)
 class FinishedSignIn:
-    """Who signed in, and how.
+    """The user who signed in, and how.
 
     `joins` is the session of the browser that was enough (single sign-on), `current` the one of its
     cookie in any case. `level` is None where the flow has no levels.
@@ -154,17 +155,13 @@ class SessionJoining:
             joined = await self._sessions.renew(realm, renewed, client, part, now, issue=issue)
             if joined is not None:
                 return joined
-        return await self._sessions.begin_in_browser(
-            realm,
+        new = NewSession(
             user,
-            client,
-            part,
-            address=request.remote_address,
+            request.remote_address,
             remember_me=finished.remember_me,
             notes=_session_notes({}, finished, request),
-            now=now,
-            issue=issue,
         )
+        return await self._sessions.begin(realm, client, new, part, now, issue=issue)
 
 
 def _requested_acr(claims: Mapping[str, Any]) -> Sequence[str]:
@@ -192,7 +189,7 @@ _NO_GRANT: Final = "na"
 
 
 class SignInCompletion:
-    """Begins or joins the session, and issues what the client asked for.
+    """Begins or joins the session, and issues the code and the tokens of the response.
 
     Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10
     authorization

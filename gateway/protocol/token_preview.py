@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
-from gateway.domain.ports.lookups import RealmEntry
-from gateway.domain.ports.token_preview import TokenExample
+from gateway.domain.ports.lookups import RealmEntry, TokenExample
 from gateway.domain.refusals import NotFound
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.protocol_claims import audiences_of
@@ -27,7 +26,7 @@ class ClaimsPreview:
         return [bound.scope for bound in granted.chosen.scopes]
 
     def access_token(self, example: TokenExample) -> dict[str, Any]:
-        request, issue = _issue(example)
+        request, issue = _issue_example(example)
         claims = access_claims(request, issue, None).document
         if example.audience is None:
             return claims
@@ -36,14 +35,14 @@ class ClaimsPreview:
         return {**claims, "aud": example.audience}
 
     def id_token(self, example: TokenExample) -> dict[str, Any]:
-        request, issue = _issue(example)
+        request, issue = _issue_example(example)
         return id_claims(request, issue, access_claims(request, issue, None).protocol)
 
     def userinfo(self, example: TokenExample) -> dict[str, Any]:
-        return userinfo_document(_issue(example)[1].context)
+        return userinfo_document(_issue_example(example)[1].context)
 
 
-def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
+def _issue_example(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
     session = _session(example)
     request = ProtocolRequest(
         realm=example.realm,

@@ -94,7 +94,7 @@ def test_administration_makes_and_parses_keys_off_the_event_loop() -> None:
         for node in ast.walk(tree(module))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in OFF_THE_LOOP | {"read"}
+        and node.func.attr in OFF_THE_LOOP | {"read_key_file"}
         and isinstance(node.func.value, ast.Name | ast.Attribute)
         and _last_name(node.func.value) in KEY_PORTS
     ]

@@ -324,7 +324,7 @@ async def test_a_client_is_found_by_its_id_under_the_name_it_has_now(bench: Benc
     found = [await bench.cache.client_with_id("demo-id", f"{id_}-uuid") for id_ in NAMED]
     assert [one and one.client.client_id for one in found] == ["renamed", "device"]
     async with bench.database.write() as stores:
-        await stores.clients.remove("demo-id", "device-uuid")
+        await stores.clients.remove_client("demo-id", "device-uuid")
     await bench.channel.publish(["client:demo-id:device-uuid"])
     assert await bench.cache.client_with_id("demo-id", "device-uuid") is None
 

@@ -21,7 +21,7 @@ class Delivered:
     async def read(self) -> list[str]:
         """Return the topics that are new."""
         self.topics.clear()
-        await self.follower.read()
+        await self.follower.read_changes()
         return list(self.topics)
 
     async def ask(self, token_id: str = "jti") -> tuple[bool, list[str]]:

@@ -37,7 +37,7 @@ async def found(
 ) -> list[str]:
     async with database.read() as stores:
         search = ClientSearch(part, attributes or {})
-        page = await stores.clients.search("demo-id", search, first, maximum)
+        page = await stores.clients.search_clients("demo-id", search, first, maximum)
     assert all(one.realm_id == "demo-id" for one in page)
     return [one.client_id for one in page]
 

@@ -83,16 +83,16 @@ async def test_a_deleted_client_takes_its_roles_account_and_sessions(
         for realm in ("demo", "other"):
             await stores.roles.add(role("reader", of=realm, client="device-uuid"))
         await stores.offline_sessions.add(session, NOW)
-        assert await stores.clients.remove("demo-id", "device-uuid")
-        assert not await stores.clients.remove("demo-id", "device-uuid")
+        assert await stores.clients.remove_client("demo-id", "device-uuid")
+        assert not await stores.clients.remove_client("demo-id", "device-uuid")
     async with database.read() as stores:
         assert await stores.clients.find_by_id("demo-id", "device-uuid") is None
         assert await stores.users.find_service_account("demo-id", "device-uuid") is None
-        assert await stores.roles.list("demo-id") == ()
+        assert await stores.roles.list_roles("demo-id") == ()
         assert await stores.offline_sessions.count_of_client("demo-id", "device-uuid") == 0
         assert await stores.clients.find_by_id("other-id", "device-uuid") is not None
         assert await stores.users.find_service_account("other-id", "device-uuid") is not None
-        assert len(await stores.roles.list("other-id")) == 1
+        assert len(await stores.roles.list_roles("other-id")) == 1
         assert await stores.users.find_by_username("demo-id", "alice") is not None
 
 
@@ -100,7 +100,7 @@ async def test_a_deleted_client_takes_its_roles_account_and_sessions(
 async def test_no_client_has_an_id_that_no_database_holds(database: SqlDatabase, name: str) -> None:
     await store_clients(database)
     async with database.write() as stores:
-        assert not await stores.clients.remove("demo-id", name)
+        assert not await stores.clients.remove_client("demo-id", name)
 
 
 async def test_roles_of_service_accounts_are_found_for_many_clients(

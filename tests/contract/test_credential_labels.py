@@ -59,15 +59,15 @@ class Console:
     administered: UserCredentials
 
     async def label_own(self) -> None:
-        await self.own.label(CALLER, "device", "Phone")
+        await self.own.label_credential(CALLER, "device", "Phone")
 
     async def label(self) -> None:
-        await self.administered.label(
+        await self.administered.label_credential(
             await acting_on(self.database, "demo"), "alice-uuid", "device", "Phone"
         )
 
     async def move(self) -> None:
-        await self.administered.move(
+        await self.administered.move_credential(
             await acting_on(self.database, "demo"), "alice-uuid", "device", None
         )
 

@@ -53,7 +53,7 @@ class _Setup:
     async def put(self, *authorities: Authority) -> None:
         async with self.around.database.write() as stores:
             for authority in authorities:
-                await stores.authorities.put("demo-id", authority)
+                await stores.authorities.put_value("demo-id", authority)
 
     async def known(self) -> list[bytes]:
         return [item.der for item in (await self.current.registered("demo-id")).authorities]
@@ -131,7 +131,7 @@ async def test_a_lost_connection_reads_everything_again(setup: _Setup) -> None:
     assert await setup.known() == [b"anchor", b"link"]
     setup.around.connected = False
     async with setup.around.database.write() as stores:
-        assert await stores.authorities.remove("demo-id", LINK.id)
-        assert not await stores.authorities.remove("demo-id", LINK.id)
+        assert await stores.authorities.remove_value("demo-id", LINK.id)
+        assert not await stores.authorities.remove_value("demo-id", LINK.id)
     setup.clock.advance(timedelta(seconds=5))
     assert await setup.known() == [b"anchor"]

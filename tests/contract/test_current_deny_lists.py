@@ -127,7 +127,7 @@ async def test_an_entry_counts_although_its_message_is_lost(gateway: _Gateway) -
     assert timedelta(seconds=1) > CHANGES_AGE
 
     async with gateway.database.write() as stores:
-        await stores.denied_certificates.remove("demo-id", THUMBPRINT)
+        await stores.denied_certificates.remove_value("demo-id", THUMBPRINT)
         await stores.change_log.record([deny_list_topic("demo-id")])
     gateway.clock.advance(CHANGES_AGE)
     assert await gateway.refusal() is None
@@ -189,7 +189,7 @@ async def test_a_realm_that_changes_has_its_list_read_again(gateway: _Gateway) -
     await _deny(gateway.database)
     assert await gateway.refusal() is not None
     async with gateway.database.write() as stores:
-        await stores.denied_certificates.remove("demo-id", THUMBPRINT)
+        await stores.denied_certificates.remove_value("demo-id", THUMBPRINT)
     gateway.messages.deliver([realm_topic("demo-id")])
     assert await gateway.refusal() is None
 
@@ -271,7 +271,7 @@ async def test_an_entry_counts_until_it_expires_and_is_purged_then(gateway: _Gat
     async with gateway.database.write() as stores:
         assert await stores.denied_certificates.purge(NOW + DAY) == 0
         assert await stores.denied_certificates.purge(NOW + DAY + timedelta(microseconds=1)) == 1
-        assert await stores.denied_certificates.count("demo-id") == 1
+        assert await stores.denied_certificates.count_values("demo-id") == 1
 
 
 async def test_a_certificate_is_denied_once(gateway: _Gateway) -> None:

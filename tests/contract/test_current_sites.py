@@ -43,7 +43,7 @@ class _Switched(SwitchedDatabase):
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Stores]:
         async with super().read() as stores:
-            await stores.realms.list()  # the snapshot is taken here
+            await stores.realms.list_realms()  # the snapshot is taken here
             self.has_snapshot.set()
             await self.may_read.wait()
             yield stores
@@ -92,7 +92,7 @@ class _Setup:
 
     async def put(self, owner: str, site: Site) -> None:
         async with self.database.write() as stores:
-            await stores.sites.put(f"{owner}-id", site)
+            await stores.sites.put_site(f"{owner}-id", site)
 
     async def hosts(self) -> set[str]:
         return {host for site in (await self.current.table()).sites for host in site.hosts}
@@ -150,7 +150,7 @@ async def test_a_change_with_a_lost_message_counts_in_half_a_second(setup: _Setu
 async def test_a_removed_realm_has_no_sites(setup: _Setup) -> None:
     assert await setup.hosts()
     async with setup.database.write() as stores:
-        await stores.realms.remove("demo-id")
+        await stores.realms.remove_realm("demo-id")
     setup.channel.send(realm_topic("demo-id"))
     assert await setup.hosts() == set()
 
@@ -283,7 +283,7 @@ async def test_a_name_of_two_realms_is_refused_and_logged_once(setup: _Setup) ->
     assert log["reason"] == f"taken.example.org is a host of {claims}"
     table = await setup.current.table()
     with pytest.raises(UnknownServer, match=claims):
-        table.find("taken.example.org:1", None)
+        table.find_site("taken.example.org:1", None)
     await setup.put("other", SHOP)
     setup.channel.send(realm_topic("other-id"))
     assert "taken.example.org" in await setup.hosts()
@@ -304,7 +304,7 @@ async def test_a_wildcard_opens_no_host_of_an_unreadable_site(setup: _Setup) -> 
             found = find_rule(table, request)
             assert isinstance(found, tuple) is is_open, (topic, name, found)
         with pytest.raises(UnknownServer):
-            table.find("wiki.example.org", proxy_server("*.example.org:443", "https"))
+            table.find_site("wiki.example.org", proxy_server("*.example.org:443", "https"))
     await setup.put("demo", WIKI)
     setup.channel.send(realm_topic("demo-id"))
     assert (await setup.current.table()).site("wiki.example.org") == WIKI

@@ -173,7 +173,7 @@ async def test_roles_out_of_reach_are_those_that_may_not_be_granted(
     async with realms.read() as stores:
         for who in (acting("manage-users"), acting("manage-clients", "view-events"), acting()):
             reach = await roles_out_of_reach(who, stores)
-            for one in await stores.roles.list("demo-id"):
+            for one in await stores.roles.list_roles("demo-id"):
                 assert (one.id in reach) is not await may_grant(stores, who, [one.id]), one.name
         assert await roles_out_of_reach(acting(*AdminRole), stores) == frozenset()
         assert await roles_out_of_reach(operator(DEMO), stores) == frozenset()

@@ -71,7 +71,7 @@ async def test_what_was_removed_from_the_database_does_not_come_back(
     one.append(user_event("1"))
     await other.settle()
     async with database.write() as stores:
-        await stores.user_events.remove("demo-id", NOW.replace(year=3000), 10)
+        await stores.user_events.remove_oldest("demo-id", NOW.replace(year=3000), 10)
     await one.settle()
     await one.close()
     await other.settle()

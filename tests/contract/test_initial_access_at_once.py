@@ -34,7 +34,9 @@ async def test_a_concurrent_registration_does_not_restore_a_token(
     await store_realms(database, "demo")
     access = InitialAccess("some", int(NOW.timestamp()), 0, 5, 5)
     async with database.write() as stores:
-        await stores.documents.put("demo-id", KIND, access.id, stored_initial_access(access))
+        await stores.documents.put_document(
+            "demo-id", KIND, access.id, stored_initial_access(access)
+        )
     clock, messages = SetClock(NOW), Messages()
     directory = RealmCache(other_gateway.lookups, key_factory, clock, messages)
     accesses = RegistrationTokenAdministration(
@@ -49,4 +51,4 @@ async def test_a_concurrent_registration_does_not_restore_a_token(
         assert await use_up(change, access.id)
     await removing
     async with database.read() as stores:
-        assert await stores.documents.list("demo-id", KIND) == {}
+        assert await stores.documents.list_documents("demo-id", KIND) == {}

@@ -110,7 +110,7 @@ async def test_a_realm_comes_as_its_repositories_tell(stored: SqlDatabase) -> No
     assert found is not None
     async with stored.read() as stores:
         assert found.value.realm == await stores.realms.find_by_name("demo")
-        assert found.value.keys == await stores.keys.list("demo-id")
+        assert found.value.keys == await stores.keys.list_keys("demo-id")
     assert [each.kid for each in found.value.keys] == ["kid-2", "kid-1"]
 
 

@@ -56,7 +56,7 @@ _LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))
 
 
 class _NoTexts:
-    async def find(self, *_: object) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(self, *_: object) -> Mapping[str, Mapping[str, str]]:
         return {}
 
 
@@ -96,7 +96,7 @@ class _Queue:
 
     async def statuses(self) -> list[tuple[str, int, bool]]:
         async with self.database.read() as stores:
-            found = await stores.mails.list("demo-id", 0, 100)
+            found = await stores.mails.list_deliveries("demo-id", 0, 100)
         return [(each.id, each.attempts, each.failed_at is not None) for each in found]
 
     def pass_time(self, time: timedelta) -> None:
@@ -340,7 +340,7 @@ async def test_a_full_queue_refuses_mails_and_counts_notices_apart(
 async def test_mails_go_with_their_user(queue: _Queue) -> None:
     await queue.add(_QUEUED)
     async with queue.database.write() as stores:
-        await stores.users.remove("demo-id", "alice-uuid")
+        await stores.users.remove_user("demo-id", "alice-uuid")
     assert await queue.statuses() == []
 
 

@@ -70,7 +70,7 @@ async def test_a_stopped_server_is_an_outage_and_back_in_two_seconds(
     await asyncio.to_thread(own_postgres.start)
     await eventually_succeeds(on_postgres.ping, StoreUnavailable, within=2.0)
     async with on_postgres.read() as stores:
-        assert [found.name for found in await stores.realms.list()] == ["demo"]
+        assert [found.name for found in await stores.realms.list_realms()] == ["demo"]
 
 
 @pytest.mark.parametrize("use", USES)
@@ -96,7 +96,7 @@ async def test_a_server_stopped_in_a_transaction_stores_none_of_it(
     await asyncio.to_thread(own_postgres.start)
     await eventually_succeeds(on_postgres.ping, StoreUnavailable, within=2.0)
     async with on_postgres.read() as stores:
-        assert await stores.realms.list() == ()
+        assert await stores.realms.list_realms() == ()
 
 
 @pytest.mark.parametrize("use", USES)

@@ -1,16 +1,16 @@
 """Signing in by password over the real stores: who gets in, and what the others learn."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from gateway.admin.access import operator
 from gateway.admin.changes import Changes
-from gateway.admin.users import UserActivation
+from gateway.admin.users import UserAdministration
 from gateway.authentication.errors import (
     AccountDisabled,
     AccountNotSetUp,
@@ -203,22 +203,6 @@ async def test_a_locked_users_right_password_is_not_even_looked_at(
     assert await _failures(gateway) == 0
 
 
-async def test_of_200_guesses_at_two_gateways_as_many_as_allowed_count(
-    gateway: Gateway,
-    database: SqlDatabase,
-    open_gateway: OpenGateway,
-    redis_server: RedisServer,
-) -> None:
-    await store_user(database)
-    other = open_gateway(redis_server)
-    guesses = [(gateway, other)[number % 2].sign_in(REALM, password=WRONG) for number in range(200)]
-    said = Counter(
-        str(refusal) for refusal in await asyncio.gather(*guesses, return_exceptions=True)
-    )
-    assert gateway.hasher.looks + other.hasher.looks == RULES.failure_factor
-    assert said == {"invalid_user_credentials": 3, "user_temporarily_disabled": 197}
-
-
 async def test_disabled_is_reported_only_after_the_right_password(
     gateway: Gateway, database: SqlDatabase
 ) -> None:
@@ -307,9 +291,10 @@ async def test_a_permanent_lockout_of_a_killed_gateway_is_completed(
     assert not (await _stored(database)).enabled
 
 
-def _activation(gateway: Gateway, database: SqlDatabase) -> UserActivation:
+def _activation(gateway: Gateway, database: SqlDatabase) -> UserAdministration:
     changes = Changes(database, gateway.clock, gateway.invalidation)
-    return UserActivation(changes, gateway.failures)
+    unused: Any = None
+    return UserAdministration(changes, unused, unused, gateway.failures)
 
 
 async def test_a_permanent_lockout_and_its_end_are_in_the_change_log(
@@ -323,9 +308,9 @@ async def test_a_permanent_lockout_and_its_end_are_in_the_change_log(
         with pytest.raises(InvalidUserCredentials):
             await gateway.sign_in(realm, password=WRONG)
     assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"]
-    assert await _activation(gateway, database).unlock(operator(REALM), "alice-uuid")
+    assert await _activation(gateway, database).unlock_user(operator(REALM), "alice-uuid")
     assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"] * 2
-    assert not await _activation(gateway, database).unlock(operator(REALM), "alice-uuid")
+    assert not await _activation(gateway, database).unlock_user(operator(REALM), "alice-uuid")
     stored = await _stored(database)
     assert (stored.enabled, stored.attributes) == (True, {})
 
@@ -335,9 +320,9 @@ async def test_an_unlock_does_not_enable_a_user_disabled_by_an_admin(
 ) -> None:
     await store_user(database, enabled=False)
     activation = _activation(gateway, database)
-    assert not await activation.unlock(operator(REALM), "alice-uuid")
+    assert not await activation.unlock_user(operator(REALM), "alice-uuid")
     with pytest.raises(NotFound):
-        await activation.unlock(operator(REALM), "unknown")
+        await activation.unlock_user(operator(REALM), "unknown")
     assert not (await _stored(database)).enabled
     with pytest.raises(AccountDisabled):
         await gateway.sign_in(REALM)
@@ -493,7 +478,7 @@ async def test_logins_beyond_the_room_to_wait_are_shed_uncounted(
     await store_user(database)
     gateway = open_gateway(redis_server, CountingHasher(1, waiting=0))
     at_work = asyncio.create_task(
-        gateway.hasher.check(
+        gateway.hasher.check_password(
             WRONG, None, realm_id=REALM.id, algorithm="pbkdf2-sha256", iterations=3_000_000
         )
     )

@@ -102,7 +102,7 @@ class Setting:
             text
             for text in texts
             for one in held
-            if await self.gateway.hasher.check(
+            if await self.gateway.hasher.check_password(
                 Secret(text),
                 (one.credential_data, one.secret_data),
                 realm_id="demo-id",

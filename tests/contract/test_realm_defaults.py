@@ -35,9 +35,9 @@ async def test_a_realm_has_the_clients_of_keycloak_and_their_roles(
 ) -> None:
     await imports_everywhere.run(ACME)
     async with imports_everywhere.database.read() as stores:
-        clients = {client.client_id: client for client in await stores.clients.list("acme")}
-        roles = await stores.roles.list("acme")
-        in_scope = await stores.role_scopes.list("acme", HolderKind.CLIENT)
+        clients = {client.client_id: client for client in await stores.clients.list_clients("acme")}
+        roles = await stores.roles.list_roles("acme")
+        in_scope = await stores.role_scopes.list_roles_in_scope("acme", HolderKind.CLIENT)
     assert clients.keys() == {
         "Robot",
         "page",
@@ -156,7 +156,7 @@ async def test_rights_taken_from_administrators_stay_taken(
     await imports.run(MASTER, {"realm": "early", **ELLIPTIC})
     await imports.administrator("root", "canary")
     async with imports.database.write() as stores:
-        admin = await stores.roles.find("master", "admin")
+        admin = await stores.roles.find_realm_role("master", "admin")
         assert admin is not None
         await stores.roles.set_composites("master", admin.id, [])
     await imports.run(ACME)
@@ -194,7 +194,7 @@ async def test_default_roles_removed_by_an_administrator_stay_away(
 ) -> None:
     await imports.run(ACME)
     async with imports.database.write() as stores:
-        roles = {role.name: role for role in await stores.roles.list("acme")}
+        roles = {role.name: role for role in await stores.roles.list_roles("acme")}
         default = roles["default-roles-acme"]
         kept = default.composites - {roles["manage-account"].id}
         await stores.roles.set_composites("acme", default.id, sorted(kept))
@@ -226,9 +226,9 @@ async def test_a_realm_has_keycloaks_scopes_and_an_offline_role(
 ) -> None:
     await imports_everywhere.run(ACME)
     async with imports_everywhere.database.read() as stores:
-        scopes = {scope.name: scope for scope in await stores.client_scopes.list("acme")}
-        bound = await stores.role_scopes.list("acme", HolderKind.CLIENT_SCOPE)
-        role = await stores.roles.find("acme", "offline_access")
+        scopes = {scope.name: scope for scope in await stores.client_scopes.list_values("acme")}
+        bound = await stores.role_scopes.list_roles_in_scope("acme", HolderKind.CLIENT_SCOPE)
+        role = await stores.roles.find_realm_role("acme", "offline_access")
     assert len(scopes) == 15
     assert role is not None
     assert bound == {scopes["offline_access"].id: {role.id}}
@@ -237,12 +237,12 @@ async def test_a_realm_has_keycloaks_scopes_and_an_offline_role(
 async def test_a_client_scope_that_was_deleted_does_not_come_back(imports: Imports) -> None:
     await imports.run(ACME)
     async with imports.database.write() as stores:
-        phone = next(s for s in await stores.client_scopes.list("acme") if s.name == "phone")
-        await stores.client_scopes.remove("acme", phone.id)
+        phone = next(s for s in await stores.client_scopes.list_values("acme") if s.name == "phone")
+        await stores.client_scopes.remove_value("acme", phone.id)
     assert await ensure_defaults(imports.database) == ()
     await imports.run(ACME)
     async with imports.database.read() as stores:
-        names = {scope.name for scope in await stores.client_scopes.list("acme")}
+        names = {scope.name for scope in await stores.client_scopes.list_values("acme")}
     assert len(names) == 14
     assert "phone" not in names
 
@@ -253,9 +253,9 @@ async def test_a_realm_of_an_earlier_version_gets_the_scopes_once(
     await imports_everywhere.run(ACME)
     database = imports_everywhere.database
     async with database.write() as stores:
-        for scope in await stores.client_scopes.list("acme"):
-            await stores.client_scopes.remove("acme", scope.id)
+        for scope in await stores.client_scopes.list_values("acme"):
+            await stores.client_scopes.remove_value("acme", scope.id)
     assert [realm.name for realm in await ensure_defaults(database)] == ["acme"]
     assert await ensure_defaults(database) == ()
     async with database.read() as stores:
-        assert len(await stores.client_scopes.list("acme")) == 15
+        assert len(await stores.client_scopes.list_values("acme")) == 15

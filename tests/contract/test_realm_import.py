@@ -14,7 +14,7 @@ async def test_a_new_realm_gets_a_key_the_built_in_roles_and_the_file(
     assert (done.created, done.clients, done.users) == (True, 2, 2)
     assert await imports_everywhere.algorithms() == [SignatureAlgorithm.ES256]
     async with imports_everywhere.database.read() as stores:
-        names = {role.name for role in await stores.roles.list("acme") if role.client is None}
+        names = {role.name for role in await stores.roles.list_roles("acme") if role.client is None}
     assert names == {
         "boss",
         "worker",

@@ -212,7 +212,7 @@ async def test_another_default_algorithm_brings_its_key(imports: Imports) -> Non
         ({"users": 5}, "users"),
         (one_user(credentials=[{"value": []}]), "users[0].credentials[0].value"),
         (one_user(serviceAccountClientId=[]), "users[0].serviceAccountClientId"),
-        (one_user(realmRoles=["r"]), "users[0].realmRoles"),
+        (one_user(clientRoles={"no": ["r"]}), "users[0].clientRoles.no"),
         (one_user(clientRoles={"nobody": ["r"]}), "users[0].clientRoles.nobody"),
         ({"roles": {"client": {"nobody": [{"name": "r"}]}}}, "roles.client.nobody[0]"),
         (
@@ -272,7 +272,7 @@ async def test_a_lost_message_is_told_and_the_realm_is_stored(imports: Imports) 
 async def test_the_reference_configuration_round_trips_unchanged(
     imports: Imports,
 ) -> None:
-    (file,) = load_realm_files([REFERENCE_REALMS])
+    (file,) = load_realm_files([REFERENCE_REALMS], {})
     for realm in file.document:
         realm["default_signature_algorithm"] = "ES256"
     done = await imports.run(file.document)

@@ -144,9 +144,9 @@ async def test_a_role_in_a_scope_stays_there(imports: Imports) -> None:
     await imports.run(REALM)
     await imports.run({"realm": "acme", "scopeMappings": [{"client": "till", "roles": ["boss"]}]})
     async with imports.database.read() as stores:
-        of_clients = await stores.role_scopes.list("acme", HolderKind.CLIENT)
+        of_clients = await stores.role_scopes.list_roles_in_scope("acme", HolderKind.CLIENT)
         (till,) = await stores.clients.named("acme", ["till"])
-        names = {role.id: role.name for role in await stores.roles.list("acme")}
+        names = {role.id: role.name for role in await stores.roles.list_roles("acme")}
     assert {names[role] for role in of_clients[till.id]} == {"boss", "seller"}
 
 

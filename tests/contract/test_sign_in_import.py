@@ -80,7 +80,7 @@ async def bound(imports: Imports) -> tuple[FlowStep, ...] | None:
 
 async def documents(imports: Imports, kind: DocumentKind) -> dict[str, Any]:
     async with imports.database.read() as stores:
-        return dict(await stores.documents.list("acme", kind))
+        return dict(await stores.documents.list_documents("acme", kind))
 
 
 async def exported(imports: Imports) -> dict[str, Any]:
@@ -216,7 +216,7 @@ async def test_a_reimported_export_changes_nothing_or_recreates_all(
     assert [await documents(imports, kind) for kind in KINDS] == rows
     assert await exported(imports) == before
     async with imports.database.write() as stores:
-        await stores.realms.remove("acme")
+        await stores.realms.remove_realm("acme")
     await imports.run(before)
     again = await exported(imports)
     for name in ("authenticationFlows", "authenticatorConfig", "requiredActions", *texts):

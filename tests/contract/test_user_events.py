@@ -57,7 +57,7 @@ async def test_events_go_with_their_realm(database: SqlDatabase) -> None:
     await store_realms(database, "demo")
     await _store(database, user_event("1"))
     async with database.write() as stores:
-        await stores.realms.remove("demo-id")
+        await stores.realms.remove_realm("demo-id")
     await store_realms(database, "demo")
     assert await _found(database) == []
 
@@ -174,10 +174,10 @@ async def test_the_oldest_are_removed_so_many_at_a_time(database: SqlDatabase) -
     events = [user_event(str(number)) for number in range(1, 6)]
     await _store(database, *events, user_event("1", of="other"))
     async with database.write() as stores:
-        assert await stores.user_events.remove("demo-id", events[3].time, 2) == 2
+        assert await stores.user_events.remove_oldest("demo-id", events[3].time, 2) == 2
     assert await _found(database) == ["5", "4", "3"]
     async with database.write() as stores:
-        assert await stores.user_events.remove("demo-id", events[3].time, 2) == 1
+        assert await stores.user_events.remove_oldest("demo-id", events[3].time, 2) == 1
     assert await _found(database) == ["5", "4"]
     async with database.read() as stores:
         assert len(await stores.user_events.page("other-id", _ALL, EventPage())) == 1

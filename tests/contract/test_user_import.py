@@ -25,7 +25,7 @@ async def stream(imports: Imports, users: Iterable[Any], **how: Any) -> ImportPr
 
 async def names(imports: Imports) -> set[str]:
     async with imports.database.read() as stores:
-        return {user.username for user in await stores.users.list("acme")}
+        return {user.username for user in await stores.users.list_users("acme")}
 
 
 def people(*numbers: int) -> list[dict[str, Any]]:

@@ -70,8 +70,8 @@ async def _store_people(database: SqlDatabase) -> SqlDatabase:
 async def _found(database: SqlDatabase, query: UserQuery, of: str = "demo-id") -> str:
     """Return the usernames, after counting them too."""
     async with database.read() as stores:
-        users = await stores.users.search(of, query, 0, 100)
-        assert await stores.users.count(of, query) == len(users)
+        users = await stores.users.search_users(of, query, 0, 100)
+        assert await stores.users.count_users(of, query) == len(users)
     return " ".join(found.username for found in users)
 
 
@@ -268,13 +268,18 @@ async def test_a_text_that_grows_when_it_is_compared_finds_nobody(
 async def test_pages_follow_each_other_in_the_order_of_names(unchanged_people: SqlDatabase) -> None:
     async with unchanged_people.read() as stores:
         pages = [
-            [found.username for found in await stores.users.search("demo-id", UserQuery(), *page)]
+            [
+                found.username
+                for found in await stores.users.search_users("demo-id", UserQuery(), *page)
+            ]
             for page in ((0, 2), (2, 2), (6, 2), (8, 2), (1, 0), (3, 100))
         ]
         of_some = [
             [
                 found.username
-                for found in await stores.users.search("demo-id", UserQuery(search="*a"), *page)
+                for found in await stores.users.search_users(
+                    "demo-id", UserQuery(search="*a"), *page
+                )
             ]
             for page in ((0, 2), (2, 2), (4, 2), (6, 2), (1, 0), (1, 100))
         ]

@@ -54,7 +54,7 @@ class _Queue:
 
     async def statuses(self) -> list[tuple[str, int, bool]]:
         async with self.database.read() as stores:
-            found = await stores.webhooks.list("demo-id", 0, 100)
+            found = await stores.webhooks.list_deliveries("demo-id", 0, 100)
         return [(each.id, each.attempts, each.failed_at is not None) for each in found]
 
     async def change_realm(self, secret: Secret | None, **attributes: str) -> None:

@@ -223,11 +223,11 @@ def test_the_clients_of_every_realm_are_passed_over(
         ({"clients": [{"clientId": "a", "attributes": []}]}, 400, "attributes"),
         ({"users": [{"username": "a"}, {"username": "a"}]}, 409, "twice"),
         ({"users": [{"username": "a"}, {}]}, 400, "users[1].username"),
-        ({"users": [{"username": "a", "realmRoles": ["no"]}]}, 400, "no"),
+        ({"users": [{"username": "a", "clientRoles": {"no": ["r"]}}]}, 400, "no"),
         ({"users": [{"username": "a", "groups": ["/no"]}]}, 400, "/no"),
         ({"users": [{"username": "a", "serviceAccountClientId": "no"}]}, 400, "service account"),
         ({"users": {}}, 400, "users"),
-        ({"groups": [{"name": "g", "realmRoles": ["no"]}]}, 400, "no"),
+        ({"groups": [{"name": "g", "clientRoles": {"no": ["r"]}}]}, 400, "no"),
         ({"groups": [{"name": "g"}, {"name": "g"}]}, 409, "groups"),
         ({"roles": {"realm": [{"name": "r", "composites": {"realm": ["no"]}}]}}, 400, "no"),
         (
@@ -235,7 +235,6 @@ def test_the_clients_of_every_realm_are_passed_over(
             400,
             "Can not import client roles for nonexistent client named nobody",
         ),
-        ({"identityProviders": [{"alias": "x"}]}, 501, "Feature not enabled"),
     ],
 )
 def test_invalid_parts_are_refused_and_nothing_is_written(

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from gateway.admin.access.rights import AdminRole, ObjectKind
-from gateway.http.admin.endpoint import OBJECTS, controlled_path
+from gateway.http.admin.endpoint import OBJECTS, controlled_placeholders
 from gateway.http.admin.operations import Media, Operation, State
 from gateway.http.registration import build_providers
 from tests.support.admin_operations import operations, parameters, send, title, url_of
@@ -193,7 +193,7 @@ def changing(kind: ObjectKind) -> list[tuple[Operation, str]]:
     return [
         (row, name)
         for row in operations()
-        for name in controlled_path(row).placeholders
+        for name in controlled_placeholders(row)
         if row.method != "GET" and OBJECTS[name] is kind
     ]
 
@@ -243,7 +243,7 @@ def test_an_unknown_placeholder_stops_the_gateway() -> None:
     row = next(row for row in operations() if row.method == "PUT")
     new = Operation("PUT", f"{REALM}/people/{{person}}", "Update", row.handler, "Users", ())
     with pytest.raises(ValueError, match="person"):
-        controlled_path(new)
+        controlled_placeholders(new)
 
 
 def test_no_operation_reveals_a_secret_with_more_rights(

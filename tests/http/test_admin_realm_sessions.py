@@ -193,8 +193,27 @@ def test_what_is_not_here_says_so(
 def test_credential_registrators_are_the_existing_ones(
     administration: Administration, lively: str
 ) -> None:
-    found = administration.ask("GET", f"{lively}/credential-registrators")
-    assert found.json() == ["CONFIGURE_TOTP", "CONFIGURE_RECOVERY_AUTHN_CODES"]
+    """Keycloak: 16.1 required actions, 26.7: enabled ones by priority, keys among them."""
+    expected = [
+        *("CONFIGURE_TOTP", "webauthn-register", "webauthn-register-passwordless"),
+        "CONFIGURE_RECOVERY_AUTHN_CODES",
+    ]
+
+    def registrators() -> Any:
+        return administration.ask("GET", f"{lively}/credential-registrators").json()
+
+    assert registrators() == expected
+    for disabled in expected:
+        path = f"{lively}/authentication/required-actions/{disabled}"
+        action = administration.ask("GET", path).json()
+        administration.ask("PUT", path, document=action | {"enabled": False})
+        assert registrators() == [each for each in expected if each != disabled]
+        administration.ask("PUT", path, document=action)
+    first = f"{lively}/authentication/required-actions/CONFIGURE_RECOVERY_AUTHN_CODES"
+    action = administration.ask("GET", first).json()
+    administration.ask("PUT", first, document=action | {"priority": 1})
+    assert registrators() == [expected[-1], *expected[:-1]]
+    administration.ask("PUT", first, document=action)
 
 
 def _groups(administration: Administration) -> dict[str, str]:

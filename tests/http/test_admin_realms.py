@@ -39,8 +39,10 @@ def test_each_role_shows_as_much_of_a_realm_as_it_needs(
             assert set(one.json()) - {"registrationEmailAsUsername"} == {
                 "realm",
                 "bruteForceProtected",
+                "supportedLocales",
                 "organizationsEnabled",
             }
+            assert one.json()["supportedLocales"] == []
             assert listed.json() == [{"realm": "acme"}]
 
 

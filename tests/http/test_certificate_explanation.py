@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from gateway.crypto.x509.development_pki import ClientOrder, issue_client, revoke
+from gateway.crypto.x509.development_pki import ClientOrder, issue_client, revoke_certificate
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue
@@ -158,7 +158,7 @@ def test_a_certificate_of_a_revocation_list_names_the_list(
     pem = (pki / "explained.crt").read_text()
     accepted = explain(realm, pem, "revoked")
     assert (accepted["decision"], accepted["path"]["anchorOf"]) == ("accepted", "settings")
-    revoke(pki, x509.load_pem_x509_certificate(pem.encode()), now=now)
+    revoke_certificate(pki, x509.load_pem_x509_certificate(pem.encode()), now=now)
     found = explain(realm, pem, "revoked")
     _, reason = ask_for_token(realm, pem, "revoked")
     assert (found["failedStep"], found["reason"]) == ("revocation", reason)

@@ -154,7 +154,9 @@ class Setup:
 
     @property
     def path(self) -> CertificationPath:
-        leaf = X509CertificateParser().parse(self.device.certificate.public_bytes(Encoding.DER))
+        leaf = X509CertificateParser().parse_certificate(
+            self.device.certificate.public_bytes(Encoding.DER)
+        )
         issuer = parse_certificate(self.authority.certificate.public_bytes(Encoding.DER))
         return CertificationPath.of(leaf, issuer)
 

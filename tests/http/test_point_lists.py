@@ -92,7 +92,7 @@ class Followed:
 
 
 def path_of(node: Node, issuer: Node = ROOT) -> CertificationPath:
-    leaf: CertificateFacts = X509CertificateParser().parse(node.der)
+    leaf: CertificateFacts = X509CertificateParser().parse_certificate(node.der)
     return CertificationPath.of(leaf, parse_certificate(issuer.der))
 
 

@@ -17,7 +17,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.crypto.x509.development_pki import revoke
+from gateway.crypto.x509.development_pki import revoke_certificate
 from gateway.crypto.x509.issuing import KeyAlgorithm, ValidityPeriod, generate_key, issue_root, name
 from gateway.crypto.x509.parse import describe
 from gateway.domain.realm import RENEWAL_OVERLAP
@@ -334,7 +334,9 @@ def test_a_denied_or_revoked_certificate_has_no_renewed_one(presses: Certificate
             assert presses.admin("POST", "certificates/denied", entry).status_code == 201
         else:
             certificate = x509.load_der_x509_certificate(presses.keeper.animals[old].der)
-            revoke(presses.stack.certificates.folder, certificate, now=datetime.now(UTC))
+            revoke_certificate(
+                presses.stack.certificates.folder, certificate, now=datetime.now(UTC)
+            )
         for use in press.uses(new, tokens).values():
             until(partial(_fails, use), f"{kind}: a token is accepted")
         assert press.accepted(new, press.tokens(new, scope="openid")) == ALL

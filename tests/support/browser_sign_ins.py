@@ -15,7 +15,7 @@ from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.profile_updates import EmailUpdates
 from gateway.bootstrap import open_services
 from gateway.bootstrap.client_certificates import client_certificates
-from gateway.bootstrap.protocol import browser_sign_in, check_services, grant_services, validity
+from gateway.bootstrap.protocol import browser_sign_in, protocol_services, validity
 from gateway.bootstrap.services import Services, redis_url
 from gateway.domain.ports.lookups import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.sign_in import MOST_UNPROVEN_BYTES
@@ -93,7 +93,7 @@ def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> BrowserI
 
     async def find(services: Services) -> BrowserIdentity | None:
         request = await _request(services, realm)
-        return await IdentityVerification(validity(services)).find(request, cookie)
+        return await IdentityVerification(validity(services)).find_identity(request, cookie)
 
     return _run(gateway, find)
 
@@ -112,12 +112,12 @@ def begin_after_end(gateway: Gateway, done: Finished, realm: str, **asked: Any) 
             scopes=grant_scopes(request.realm, client.client, "openid"),
         )
         trust = client_certificates(_settings(gateway), services).trust(services.authorities)
-        grants = grant_services(services, CountedEvents(), PUBLIC_URL, trust)
-        found = IdentityVerification(grants.validity)
-        identity = await found.find(request, done.cookies.identity)
+        protocol = protocol_services(services, CountedEvents(), PUBLIC_URL, trust)
+        found = IdentityVerification(protocol.validity)
+        identity = await found.find_identity(request, done.cookies.identity)
         assert identity is not None
-        await grants.sessions.log_out(request.realm.realm.id, done.session.id, request.now)
-        signing_in = browser_sign_in(services, grants, check_services(services))
+        await protocol.sessions.log_out(request.realm.realm.id, done.session.id, request.now)
+        signing_in = browser_sign_in(services, protocol)
         return await signing_in.begin(request, replace(wanted, **asked), Browser(identity=identity))
 
     return _run(gateway, begin)

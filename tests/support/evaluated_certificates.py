@@ -68,7 +68,9 @@ class EvaluatedCertificates:
         `attributes` are those of the realm.
         """
         verdict = ProxyVerdict.VERIFIED if verified_by_proxy else ProxyVerdict.FAILED
-        evidence = CertificateEvidence(self.parser.parse(der), verdict, "nginx", chain=tuple(chain))
+        evidence = CertificateEvidence(
+            self.parser.parse_certificate(der), verdict, "nginx", chain=tuple(chain)
+        )
         realm = replace(REALM, attributes=attributes)
         return asyncio.run(self.rule.evaluate(evidence, realm, self._clock.now(), client=client))
 

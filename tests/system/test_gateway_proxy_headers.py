@@ -178,7 +178,7 @@ def test_the_gateway_reads_the_leaf_and_the_sent_chain(watched: Watched) -> None
         headers = {
             name.lower().encode(): value.encode() for name, value in watched.upstream.last.headers
         }
-        found = LOOKUPS[settings["certificate_lookup"]](options).find(headers)
+        found = LOOKUPS[settings["certificate_lookup"]](options).find_certificate(headers)
         assert found is not None
         assert (found.leaf, {*found.chain}) == (leaf, {*chain})
         verified = watched.proxy.name != "caddy" or listener != "any"

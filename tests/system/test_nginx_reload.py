@@ -27,7 +27,7 @@ from gateway.crypto.x509.development_pki import (
     key_pem,
     pem,
     read_authority,
-    revoke,
+    revoke_certificate,
     write_files,
 )
 from gateway.crypto.x509.issuing import (
@@ -99,10 +99,10 @@ def shown_serial(nginx: RunningNginx) -> int:
     return x509.load_pem_x509_certificate(shown.encode()).serial_number
 
 
-def revoke_certificate(folder: Path, client: str) -> None:
+def revoke_client(folder: Path, client: str) -> None:
     """Put a list in place that names a client's certificate."""
     certificate = x509.load_pem_x509_certificate((folder / certificate_name(client)).read_bytes())
-    revoke(folder, certificate, now=datetime.now(UTC))
+    revoke_certificate(folder, certificate, now=datetime.now(UTC))
 
 
 class Asking(threading.Thread):
@@ -207,7 +207,7 @@ def test_new_files_are_in_force_once_old_workers_are_gone(
         nginx = edge.nginx
         assert status(nginx, "device-1") == 200
         serial = renew_server_certificate(certificates)
-        revoke_certificate(certificates, "device-1")
+        revoke_client(certificates, "device-1")
         assert shown_serial(nginx) != serial
         old = reload(nginx)
         until(lambda: gone(old) == len(old), "an old worker stays")

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from cryptography import x509
 
-from gateway.crypto.x509.development_pki import create_pki, revoke
+from gateway.crypto.x509.development_pki import create_pki, revoke_certificate
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix
 from tests.support.replaced_files import WAYS, make_mount
@@ -60,7 +60,7 @@ def mounted(
     folder = make_prefix(tmp_path_factory.mktemp("mounted"))
     revoking = shutil.copytree(edge_certificates.folder, folder / "revoking")
     certificate = x509.load_pem_x509_certificate((revoking / "device-1.crt").read_bytes())
-    revoke(revoking, certificate, now=datetime.now(UTC))
+    revoke_certificate(revoking, certificate, now=datetime.now(UTC))
     create_pki(folder / "others", now=datetime.now(UTC))
     lists = _padded((edge_certificates.folder / LIST).read_bytes(), (revoking / LIST).read_bytes())
     bundles = _padded(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from gateway.admin.clients.administration import (
     AddressesRefused,
     ClientAdministration,
-    ClientReach,
     DecidedReach,
 )
 from gateway.admin.clients.certificate_conflicts import (
@@ -56,7 +55,7 @@ from gateway.admin.clients.protocol_mappers import (
     MapperOwnerKind,
     ProtocolMapperAdministration,
 )
-from gateway.admin.clients.scopes import ClientScopeAssignment, ScopeMappingAdministration
+from gateway.admin.clients.scopes import ScopeAdministration
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers, sector_problem
 
 
@@ -71,7 +70,5 @@ class ClientUseCases:
     certificates: ClientCertificateAdministration
     devices: ClientDevices
     policies: ClientPolicies
-    reach: ClientReach
     protocol_mappers: Mapping[MapperOwnerKind, ProtocolMapperAdministration]
-    scope_assignment: ClientScopeAssignment
-    scope_mappings: ScopeMappingAdministration
+    scopes: ScopeAdministration

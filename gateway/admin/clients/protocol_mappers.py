@@ -37,7 +37,7 @@ Mappers = tuple[ProtocolMapper, ...]
 
 
 class MapperOwnerKind(StrEnum):
-    """What has mappers."""
+    """The kind of an owner of mappers."""
 
     CLIENT = "clients"
     CLIENT_SCOPE = "client-scopes"
@@ -58,41 +58,46 @@ class ProtocolMapperAdministration(Administration):
         self._check_mapper = check_mapper
         self._sectors = sectors
 
-    async def get(self, acting: Acting, owner: str, mapper_id: str) -> dict[str, Any]:
+    async def get_mapper(self, acting: Acting, owner: str, mapper_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
             mappers = _mappers(await self._get_owner(stores, acting.realm, owner))
         return _shown(_found(mappers, mapper_id))
 
-    async def create(self, acting: Acting, owner: str, document: Mapping[str, Any]) -> str:
+    async def create_mapper(self, acting: Acting, owner: str, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
         await self._require_sectors(acting, owner, [document])
         async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
-            mapper = self._read(document)
+            mapper = self._parse_mapper(document)
             mappers = _mappers(holder)
             if _is_taken(mappers, mapper):
                 raise AlreadyExists("Protocol mapper exists with same name")
-            await _store(change, holder, (*mappers, mapper))
-            self._note(change, owner, OperationType.CREATE, f"models/{mapper.id}", document)
+            await _store_mappers(change, holder, (*mappers, mapper))
+            self._record_change(
+                change, owner, OperationType.CREATE, f"models/{mapper.id}", document
+            )
         return mapper.id
 
-    async def create_all(self, acting: Acting, owner: str, documents: Sequence[Any]) -> None:
+    async def create_mappers(self, acting: Acting, owner: str, documents: Sequence[Any]) -> None:
         """Add mappers, all or none; raises InvalidInput and InvalidRequest."""
         _require_room(len(documents))
         await self._require_sectors(acting, owner, documents)
         async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
-            added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
+            added = [
+                self._parse_mapper(document, f"[{place}]")
+                for place, document in enumerate(documents)
+            ]
             mappers = _mappers(holder)
             for mapper in added:
                 if _is_taken(mappers, mapper):
                     text = "Protocol mapper name must be unique per protocol"
                     raise InvalidRequest(text, WireFamily.OAUTH, code="conflict", conflict=True)
                 mappers = (*mappers, mapper)
-            await _store(change, holder, mappers)
-            self._note(change, owner, OperationType.CREATE, "add-models", documents)
+            await _store_mappers(change, holder, mappers)
+            self._record_change(change, owner, OperationType.CREATE, "add-models", documents)
 
-    async def replace(
+    async def replace_mapper(
         self, acting: Acting, owner: str, mapper_id: str, document: Mapping[str, Any]
     ) -> None:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
@@ -104,22 +109,26 @@ class ProtocolMapperAdministration(Administration):
             before = _found(mappers, mapper_id)
             change.require_match(_shown, before)
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
-            sent = self._read({**document, **fixed})
+            sent = self._parse_mapper({**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)
             if sent != before:
-                await _store(change, holder, after)
-            self._note(change, owner, OperationType.UPDATE, f"models/{before.id}", document)
+                await _store_mappers(change, holder, after)
+            self._record_change(
+                change, owner, OperationType.UPDATE, f"models/{before.id}", document
+            )
 
-    async def remove(self, acting: Acting, owner: str, mapper_id: str) -> None:
+    async def remove_mapper(self, acting: Acting, owner: str, mapper_id: str) -> None:
         async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
             change.require_match(_shown, removed)
-            await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
-            self._note(change, owner, OperationType.DELETE, f"models/{removed.id}")
+            await _store_mappers(
+                change, holder, tuple(one for one in mappers if one.id != removed.id)
+            )
+            self._record_change(change, owner, OperationType.DELETE, f"models/{removed.id}")
 
-    async def list(
+    async def list_mappers(
         self, acting: Acting, owner: str, protocol: str | None = None
     ) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
@@ -142,7 +151,7 @@ class ProtocolMapperAdministration(Administration):
         if self.kind is MapperOwnerKind.CLIENT:
             await self._sectors.require_of_mappers(acting.realm, owner, documents)
 
-    def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
+    def _parse_mapper(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
         require_mapper_fields(document, path)
         if not document.get("protocolMapper"):
             raise NotFound("ProtocolMapper provider not found")
@@ -153,7 +162,7 @@ class ProtocolMapperAdministration(Administration):
         self._check_mapper(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 
-    def _note(
+    def _record_change(
         self,
         change: Change,
         owner: str,
@@ -175,14 +184,16 @@ def _mappers(holder: Client | ClientScope) -> Mappers:
     return holder.protocol_mappers if isinstance(holder, Client) else holder.mappers
 
 
-async def _store(change: Change, holder: Client | ClientScope, mappers: Mappers) -> None:
+async def _store_mappers(change: Change, holder: Client | ClientScope, mappers: Mappers) -> None:
     _require_room(len(mappers))
     if isinstance(holder, Client):
         after = replace(holder, protocol_mappers=mappers)
         await store_changed_part(change.stores, change.acting, holder, after)
     else:
         await lower_reach_of_scope(change, holder.name)
-        await change.stores.client_scopes.put(change.realm.id, replace(holder, mappers=mappers))
+        await change.stores.client_scopes.put_value(
+            change.realm.id, replace(holder, mappers=mappers)
+        )
 
 
 def _require_room(number: int) -> None:

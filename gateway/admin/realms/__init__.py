@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.realms.administration import RealmChanges, require_sender
+from gateway.admin.realms.administration import RealmAdministration, require_sender
 from gateway.admin.realms.administrators import (
     Administrator,
     ensure_administrator,
@@ -22,5 +22,5 @@ class RealmUseCases:
     """Every use case of realms but their creation, which is an import."""
 
     listing: RealmListing
-    changes: RealmChanges
+    administration: RealmAdministration
     localizations: Localizations

@@ -47,7 +47,7 @@ _FAILED: Final = "Failed to send email"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RealmChanges:
+class RealmAdministration:
     """Changes and removes realms. `listeners` are the names of event listeners."""
 
     changes: Changes
@@ -57,14 +57,14 @@ class RealmChanges:
     login_failures: LoginFailureStore
     listeners: Collection[str]
 
-    async def update(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
+    async def update_realm(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
 
         Users, clients, roles and other resources are ignored, as in Keycloak.
         Raises UnknownField, InvalidInput, InvalidRequest, AlreadyExists, PreconditionFailed.
         """
         require_known_realm_fields(document)
-        _validate(document)
+        _validate_document(document)
         async with self.changes.begin(acting, alone=True) as change:
             before = change.realm
             await change.require_loaded_match(realm_document, change.stores, before)
@@ -74,7 +74,7 @@ class RealmChanges:
             require_known_listeners(realm.events, before.events, self.listeners)
             await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
-                await _rename(change, realm)
+                await _rename_realm(change, realm)
             else:
                 await change.replace_realm(realm)
             algorithms = (realm.signature_algorithm,)
@@ -86,7 +86,7 @@ class RealmChanges:
             change.record(OperationType.UPDATE, ResourceType.REALM, None, document)
         return realm
 
-    async def remove(self, acting: Acting) -> None:
+    async def remove_realm(self, acting: Acting) -> None:
         """Remove the realm, and its data in `master` and in Redis.
 
         Raises InvalidRequest for `master`, PreconditionFailed, and StoreUnavailable: then only
@@ -101,17 +101,26 @@ class RealmChanges:
             if realm is None or realm.id != acting.realm.id:
                 raise NotFound("Realm not found.")
             await change.require_loaded_match(realm_document, change.stores, realm)
-            await change.stores.realms.remove(realm.id)
+            await change.stores.realms.remove_realm(realm.id)
             if master is not None:
                 holder = await _administration(change.stores, master, realm)
                 if holder is not None:
-                    await change.stores.clients.remove(master.id, holder.id)
+                    await change.stores.clients.remove_client(master.id, holder.id)
                     await rename_in_reaches(change.stores, master, holder.client_id, None)
                 change.invalidate(realm_topic(master.id))
                 change.record(OperationType.DELETE, ResourceType.REALM, realm.name)
             change.invalidate(realm_topic(realm.id))
             await self.online_sessions.end_of_realm(realm.id)
             await self.login_failures.clear_realm(realm.id)
+
+    async def clear_caches(self, acting: Acting, path: str) -> None:
+        """Remove settings, keys, clients and users of the realm from the caches of gateways.
+
+        `path` is the path of the event.
+        """
+        async with self.changes.begin(acting) as change:
+            change.record(OperationType.ACTION, ResourceType.REALM, path)
+            change.invalidate(realm_topic(acting.realm.id))
 
     async def test_mail_server(self, acting: Acting, document: Mapping[str, Any]) -> None:
         """Send a mail to the caller by settings that need not be stored.
@@ -149,7 +158,7 @@ def _require_address(address: object, what: str) -> None:
         raise InvalidRequest(f"Invalid {what} address '{shown}'. {_HINT}")
 
 
-def _validate(document: Mapping[str, Any]) -> None:
+def _validate_document(document: Mapping[str, Any]) -> None:
     if "realm" in document and document["realm"] == "":
         raise InvalidRequest("Realm name cannot be empty")
     if document.get("certificate") in ("", 0):
@@ -175,14 +184,14 @@ def _require_within_session(limits: SessionLimits) -> None:
         raise InvalidRequest(text)
 
 
-async def _rename(change: Change, realm: Realm) -> None:
+async def _rename_realm(change: Change, realm: Realm) -> None:
     stores, before = change.stores, change.realm
     if before.name == MASTER:
         raise InvalidRequest("Can't rename master realm")
     if await stores.realms.find_by_name(realm.name) is not None:
         raise AlreadyExists("Realm with same name exists")
     await change.replace_realm(realm)
-    for client in renamed_clients(await stores.clients.list(realm.id), before, realm):
+    for client in renamed_clients(await stores.clients.list_clients(realm.id), before, realm):
         await store_renamed_client(stores, client)
     master = await stores.realms.find_by_name(MASTER)
     if master is not None:
@@ -210,7 +219,7 @@ async def _set_default_groups(change: Change, paths: Mapping[str, Any]) -> None:
     await require_may_join(change.acting, change.stores, sorted(changed))
     no_roles = RoleIndex(change.stores, change.realm, {})
     only_default = GivenGroups(default=given.default, default_at=given.default_at)
-    await groups.take(change.stores, change.realm, only_default, no_roles)
+    await groups.store_groups(change.stores, change.realm, only_default, no_roles)
 
 
 _DEFAULT_GROUPS: Final = ("defaultGroups", "default_groups")

@@ -89,7 +89,7 @@ class RegistrationTokens:
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
         return await self._signed(realm, claims | _for_pages(access.web_origins), now)
 
-    def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
+    def verify_token(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
         """Return the content of a token; raises InvalidToken unless it is one of ours and valid."""
         claims = realm.key_ring.verify_of_ourselves(token, now)
         if claims.get("iss") != self._issuer(realm.realm.name):
@@ -163,7 +163,7 @@ class RegistrationTokenAdministration(Administration):
 
     async def remove_access(self, acting: Acting, access_id: str) -> None:
         async with self._changes.begin(acting, alone=True) as change:
-            if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
+            if await change.stores.documents.remove_document(change.realm.id, _KIND, access_id):
                 change.record(
                     OperationType.DELETE,
                     ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
@@ -200,7 +200,7 @@ async def has_registration_left(stores: Stores, realm_id: str, access_id: str) -
 
 
 async def _find_access(stores: Stores, realm_id: str, access_id: str) -> InitialAccess | None:
-    document = await stores.documents.find(realm_id, _KIND, access_id)
+    document = await stores.documents.find_document(realm_id, _KIND, access_id)
     return restore_initial_access(document) if document else None
 
 
@@ -217,7 +217,7 @@ def _parse_new_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[str,
 
 
 async def _list_accesses(stores: Stores, realm: Realm) -> list[InitialAccess]:
-    documents = await stores.documents.list(realm.id, _KIND)
+    documents = await stores.documents.list_documents(realm.id, _KIND)
     found = [restore_initial_access(document) for document in documents.values()]
     return sorted(found, key=lambda access: (access.timestamp, access.id))
 
@@ -230,8 +230,8 @@ async def _remove_spent(stores: Stores, realm: Realm, now: int) -> None:
             f"More than {_MOST} initial access tokens", WireFamily.OAUTH, code="invalid_request"
         )
     for access in spent:
-        await stores.documents.remove(realm.id, _KIND, access.id)
+        await stores.documents.remove_document(realm.id, _KIND, access.id)
 
 
 async def _store_access(stores: Stores, realm: Realm, access: InitialAccess) -> None:
-    await stores.documents.put(realm.id, _KIND, access.id, stored_initial_access(access))
+    await stores.documents.put_document(realm.id, _KIND, access.id, stored_initial_access(access))

@@ -86,13 +86,13 @@ _SERVICE_ACCOUNT: Final = "You can not manage credentials for this user"
 
 
 class UserCredentials(Administration):
-    """The use cases. All raise NotFound and StoreUnavailable, those that change Forbidden."""
+    """The use cases. All raise NotFound and StoreUnavailable, changes also Forbidden."""
 
     def __init__(self, changes: Changes, passwords: PasswordChanges) -> None:
         super().__init__(changes)
         self._passwords = passwords
 
-    async def list(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+    async def list_credentials(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         """Return the credentials in their order, without secrets."""
         await self.require_user(realm, user_id)
         async with self._database.read() as stores:
@@ -114,7 +114,9 @@ class UserCredentials(Administration):
             raise InvalidRequest("Empty password not allowed", WireFamily.PROSE)
         await until_unchanged(lambda: self._attempt(acting, user_id, given))
 
-    async def label(self, acting: Acting, user_id: str, credential_id: str, text: str) -> None:
+    async def label_credential(
+        self, acting: Acting, user_id: str, credential_id: str, text: str
+    ) -> None:
         label = parse_label(text, "userLabel")
         if label is None:
             raise InvalidRequest(
@@ -128,13 +130,13 @@ class UserCredentials(Administration):
             await change.stores.users.update_label_and_priority(change.realm.id, named)
             _record_credential(change, user, f"credentials/{credential.id}/userLabel")
 
-    async def remove(self, acting: Acting, user_id: str, credential_id: str) -> None:
+    async def remove_credential(self, acting: Acting, user_id: str, credential_id: str) -> None:
         async with self._changes.begin(acting) as change:
             user, _, credential = await _get_credential(change, user_id, credential_id)
             await change.stores.users.remove_credential(change.realm.id, credential)
             _record_credential(change, user, f"credentials/{credential.id}")
 
-    async def move(
+    async def move_credential(
         self, acting: Acting, user_id: str, credential_id: str, after: str | None = None
     ) -> None:
         """Move a credential behind `after`, or before all others where that is None."""
@@ -207,7 +209,7 @@ _NOT_EXECUTED: Final = "Failed to send execute actions email: "
 
 @dataclass(frozen=True, slots=True)
 class LinkRequest:
-    """What an administrator asks for; `lifespan` is in seconds."""
+    """The link that an administrator requests; `lifespan` is in seconds."""
 
     client_id: str | None = None
     redirect_uri: str | None = None
@@ -244,7 +246,7 @@ class UserActionMails(Administration):
         kinds = ActionTokenKind.VERIFY_EMAIL, MailKind.EMAIL_VERIFICATION
         async with self._changes.begin(acting) as change:
             try:
-                await self._send(change, user_id, asked, kinds)
+                await self._queue_mail(change, user_id, asked, kinds)
             except MailNotSent as failure:
                 raise MailFailed(_NOT_VERIFIED, str(failure)) from failure
             change.record(
@@ -258,12 +260,12 @@ class UserActionMails(Administration):
         wanted = tuple(dict.fromkeys(actions))
         async with self._changes.begin(acting) as change:
             try:
-                await self._send(change, user_id, asked, kinds, wanted)
+                await self._queue_mail(change, user_id, asked, kinds, wanted)
             except MailNotSent as failure:
                 raise MailFailed(f"{_NOT_EXECUTED}{failure}", str(failure)) from failure
             change.record(OperationType.ACTION, ResourceType.USER, f"users/{user_id}/{path}")
 
-    async def _send(
+    async def _queue_mail(
         self,
         change: Change,
         user_id: str,

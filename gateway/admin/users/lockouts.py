@@ -83,7 +83,7 @@ class Lockouts(Administration):
         super().__init__(changes)
         self._failures = failures
 
-    async def of_user(self, realm: Realm, user_id: str) -> UserLockout:
+    async def get_lockout(self, realm: Realm, user_id: str) -> UserLockout:
         """Return the failures of a user; an unknown user has none."""
         async with self._database.read() as stores:
             user = await stores.users.find_by_id(realm.id, user_id)
@@ -92,7 +92,7 @@ class Lockouts(Administration):
         record = await self._failures.record(realm.id, user_id)
         return self._lockout(user, record)
 
-    async def list(self, realm: Realm) -> tuple[UserLockout, ...]:
+    async def list_lockouts(self, realm: Realm) -> tuple[UserLockout, ...]:
         """Return all users who are locked out, by the end of the lock-out, permanent ones last."""
         locked = await self._failures.locked(realm.id)
         async with self._database.read() as stores:
@@ -107,7 +107,7 @@ class Lockouts(Administration):
                     brute_force_protection.LOCKOUT_ATTRIBUTE: brute_force_protection.LOCKOUT_REASON
                 },
             )
-            for_good = await stores.users.search(realm.id, query, 0, LARGEST_ANSWER)
+            for_good = await stores.users.search_users(realm.id, query, 0, LARGEST_ANSWER)
         records = dict(locked)
         temporary = [
             self._lockout(user, record)
@@ -119,20 +119,20 @@ class Lockouts(Administration):
         ]
         return (*temporary, *permanent)
 
-    async def render_all(self, realm: Realm) -> Sequence[Mapping[str, Any]]:
+    async def render_lockouts(self, realm: Realm) -> Sequence[Mapping[str, Any]]:
         """Return the JSON objects of all current lock-outs."""
-        return [lockout.listed() for lockout in await self.list(realm)]
+        return [lockout.listed() for lockout in await self.list_lockouts(realm)]
 
     async def render_status(self, realm: Realm, user_id: str) -> dict[str, Any]:
         """Return the failures of a user in Keycloak's shape."""
-        return (await self.of_user(realm, user_id)).status()
+        return (await self.get_lockout(realm, user_id)).status()
 
     async def clear_user(self, acting: Acting, user_id: str) -> None:
         """Clear a user's failures and a temporary lock-out."""
         await self._failures.clear(acting.realm.id, user_id)
         await self._record(acting, f"{LOCKOUTS_PATH}/{user_id}")
 
-    async def clear_all(self, acting: Acting) -> None:
+    async def clear_users(self, acting: Acting) -> None:
         """Clear every user's failures.
 
         A caller without all administrative roles clears those of the users that it may control:

@@ -19,7 +19,7 @@ from gateway.authentication.engine.sign_in import (
     Form,
     Result,
     SecretCheck,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -47,9 +47,9 @@ class CertificateUsername(Authenticator):
     def __init__(self, users: CertificateUsers) -> None:
         self._users = users
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the check of the account; raises CertificateRejected."""
-        account, name, _ = await self._users.find(sign_in, config)
+        account, name, _ = await self._users.find_account(sign_in, config)
         sign_in.identify(account, name)
         return SecretCheck(CERTIFICATE_CREDENTIAL, prove_certificate)
 
@@ -76,11 +76,11 @@ class CertificateForm(Authenticator):
     def __init__(self, users: CertificateUsers) -> None:
         self._users = users
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the page, or the check of the account where the flow leaves the page out."""
         return await self._decide(sign_in, config, confirmed=None)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return the check of the account; ATTEMPTED where the user ignores the certificate."""
         shown = sign_in.notes.get(_SHOWN)
         sign_in.note(_SHOWN, None)
@@ -88,13 +88,15 @@ class CertificateForm(Authenticator):
             return AuthenticatorOutcome.ATTEMPTED
         return await self._decide(sign_in, config, confirmed=shown)
 
-    async def _decide(self, sign_in: SignIn, config: Config, *, confirmed: str | None) -> Result:
+    async def _decide(
+        self, sign_in: SignInAttempt, config: Config, *, confirmed: str | None
+    ) -> Result:
         certificate = sign_in.context.certificate
         if certificate is None:
             return AuthenticatorOutcome.ATTEMPTED
         sign_in.event_details |= certificate.evidence.leaf.event_details
         try:
-            account, name, options = await self._users.find(sign_in, config)
+            account, name, options = await self._users.find_account(sign_in, config)
             user = _require_user(sign_in, account, name)
         except SignInRefused as refusal:
             sign_in.failure, sign_in.information = refusal, MessageKey.CERTIFICATE_NOT_ACCEPTED
@@ -108,7 +110,7 @@ class CertificateForm(Authenticator):
         return _certificate_check(sign_in, account, name)
 
 
-def _require_user(sign_in: SignIn, account: Account, name: str) -> User:
+def _require_user(sign_in: SignInAttempt, account: Account, name: str) -> User:
     """Return the user; raises SignInRefused for none, a disabled one, or one who is another.
 
     Another than the one whom a step before has named, such as the session of the browser. The event
@@ -135,7 +137,7 @@ def _certificate_page(certificate: ClientCertificate, user: User, *, is_other: b
     return Challenge(FormName.CERTIFICATE, fields, message, is_error=is_other)
 
 
-def _certificate_check(sign_in: SignIn, account: Account, name: str) -> SecretCheck:
+def _certificate_check(sign_in: SignInAttempt, account: Account, name: str) -> SecretCheck:
     """Return the check that the guard may refuse, as that of a password."""
     before, details = sign_in.account, dict(sign_in.event_details)
     sign_in.identify(account, name)

@@ -24,7 +24,7 @@ from gateway.authentication.engine.sign_in import (
     BrowserSession,
     Config,
     Result,
-    SignIn,
+    SignInAttempt,
     SignInContext,
 )
 from gateway.authentication.errors import AccessDenied, SessionLimitExceeded
@@ -56,7 +56,7 @@ class CookieAuthenticator(Authenticator):
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return ATTEMPTED where the session is not enough."""
         del config
         browser = sign_in.context.browser_session
@@ -67,7 +67,9 @@ class CookieAuthenticator(Authenticator):
         sign_in.note(BROWSER_SESSION, browser.session.id)
         return await self._by_session(sign_in, browser)
 
-    async def _by_session(self, sign_in: SignIn, browser: BrowserSession) -> AuthenticatorOutcome:
+    async def _by_session(
+        self, sign_in: SignInAttempt, browser: BrowserSession
+    ) -> AuthenticatorOutcome:
         notes = browser.session.notes
         for name in (LEVELS_NOTE, FLOW_LEVELS_NOTE):
             sign_in.note(name, notes.get(name))
@@ -116,7 +118,7 @@ class UserSessionLimits(Authenticator):
         self._sessions = sessions
         self._database = database
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Raise SessionLimitExceeded where there are as many as allowed and none is to end."""
         found = await self._sessions.of_user(sign_in.realm.id, sign_in.user.id)
         browser = sign_in.context.browser_session
@@ -132,7 +134,7 @@ class UserSessionLimits(Authenticator):
         return AuthenticatorOutcome.SUCCEEDED
 
     async def _make_room(
-        self, sign_in: SignIn, config: Config, oldest: Sequence[UserSession]
+        self, sign_in: SignInAttempt, config: Config, oldest: Sequence[UserSession]
     ) -> None:
         if config.get("behavior") != _TERMINATE:
             text = config.get("errorMessage")
@@ -154,7 +156,7 @@ class AllowAccess(Authenticator):
 
     id: ClassVar = ALLOW
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED."""
         del sign_in, config
         return AuthenticatorOutcome.SUCCEEDED
@@ -173,7 +175,7 @@ class DenyAccess(Authenticator):
         del account
         return False
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         text = config.get("denyErrorMessage")
         user = sign_in.found_user
         raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)
@@ -200,7 +202,7 @@ class Unavailable(Authenticator):
             return self._name not in NEVER_SET_UP
         return bool(account.credentials_of(kind))
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return ATTEMPTED."""
         del sign_in, config
         return AuthenticatorOutcome.ATTEMPTED

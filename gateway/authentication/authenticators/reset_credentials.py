@@ -24,7 +24,7 @@ from gateway.authentication.engine.sign_in import (
     Config,
     Form,
     Result,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.errors import NotIdentified
 from gateway.authentication.one_time_passwords import OTP
@@ -70,7 +70,7 @@ def proven_by_link(
     return with_link(opened, user, password).with_note(_OPENED, user.id)
 
 
-def is_proven_by_link(sign_in: SignIn) -> bool:
+def is_proven_by_link(sign_in: SignInAttempt) -> bool:
     """Tell whether the user has opened the link in this sign-in."""
     return sign_in.user_id is not None and sign_in.notes.get(_OPENED) == sign_in.user_id
 
@@ -87,7 +87,7 @@ class ResetLinks:
         self._database = database
         self._limiter = limiter
 
-    async def send(self, sign_in: SignIn, account: Account) -> None:
+    async def send(self, sign_in: SignInAttempt, account: Account) -> None:
         """Queue the mail, or do the same work without one; raises StoreUnavailable.
 
         Beyond the limit of a user the page and the work are the same, too: both would reveal an
@@ -107,13 +107,13 @@ class ResetLinks:
         if account.user is not None:
             _record_link(sign_in, account, error if admitted else EventError.SLOW_DOWN)
 
-    def note_unsent(self, sign_in: SignIn, account: Account) -> None:
+    def note_unsent(self, sign_in: SignInAttempt, account: Account) -> None:
         """Record that no mail can be sent to the account, where it is a user's."""
         if account.user is not None:
             _record_link(sign_in, account, EventError.EMAIL_SEND_FAILED)
 
 
-def _reset_mail(sign_in: SignIn, account: Account, *, is_dry_run: bool) -> LinkMail:
+def _reset_mail(sign_in: SignInAttempt, account: Account, *, is_dry_run: bool) -> LinkMail:
     realm, user = sign_in.realm, account.user
     address = None if user is None else user.email
     is_dry_run = is_dry_run or user is None or address is None
@@ -141,7 +141,7 @@ def _reset_mail(sign_in: SignIn, account: Account, *, is_dry_run: bool) -> LinkM
     )
 
 
-def _record_link(sign_in: SignIn, account: Account, error: str | None) -> None:
+def _record_link(sign_in: SignInAttempt, account: Account, error: str | None) -> None:
     details = {Detail.USERNAME: sign_in.attempted_username or ""}
     if account.user is not None and account.user.email:
         details[Detail.EMAIL] = account.user.email
@@ -161,7 +161,7 @@ class ResetChooseUser(Authenticator):
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; SUCCEEDED where the user is known."""
         del config
         if is_proven_by_link(sign_in):
@@ -173,14 +173,14 @@ class ResetChooseUser(Authenticator):
         sign_in.identify(Account(user, None, user.id), user.username)
         return AuthenticatorOutcome.SUCCEEDED
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's."""
         del config
         username = form.get(USERNAME_FIELD, "").strip()
         if not username:
             _record_choice(sign_in, EventError.USERNAME_MISSING)
             return _choose_user_form(sign_in, MessageKey.MISSING_USERNAME)
-        account = await self._accounts.named(sign_in.realm, username)
+        account = await self._accounts.get_named_account(sign_in.realm, username)
         user = account.user
         if user is None or not account.may_sign_in or not user.enabled:
             disabled = user is not None
@@ -191,7 +191,7 @@ class ResetChooseUser(Authenticator):
         return AuthenticatorOutcome.SUCCEEDED
 
 
-def _choose_user_form(sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+def _choose_user_form(sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
     requested = sign_in.context.requested
     name = sign_in.attempted_username or requested.login_hint or ""
     return Challenge(
@@ -203,7 +203,7 @@ def _choose_user_form(sign_in: SignIn, message: MessageKey | None = None) -> Cha
     )
 
 
-def _record_choice(sign_in: SignIn, error: str, username: str = "") -> None:
+def _record_choice(sign_in: SignInAttempt, error: str, username: str = "") -> None:
     details = {Detail.USERNAME: username} if username else {}
     sign_in.record(AccountChange(EventType.RESET_PASSWORD, details, error))
 
@@ -229,12 +229,12 @@ class ResetCredentialEmail(Authenticator):
         self._accounts = accounts
         self._links = links
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the page that a mail was sent; SUCCEEDED where its link was opened."""
         account = sign_in.account
         if account is None:
             raise NotIdentified
-        account = sign_in.account = await self._accounts.with_credentials(account)
+        account = sign_in.account = await self._accounts.load_credentials(account)
         if is_proven_by_link(sign_in):
             return _email_succeeded(sign_in, config)
         if not can_send_mails(sign_in.realm):
@@ -245,20 +245,20 @@ class ResetCredentialEmail(Authenticator):
             sign_in.note(_SENT, "true")
         return _page(MessageKey.RESET_MAIL_SENT)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return the page again: only the link goes on."""
         del form
         return await self.authenticate(sign_in, config)
 
 
-def _email_succeeded(sign_in: SignIn, config: Config) -> AuthenticatorOutcome:
+def _email_succeeded(sign_in: SignInAttempt, config: Config) -> AuthenticatorOutcome:
     sign_in.used.add(RESET_LINK)
     if config.get(_FORCE_LOGIN) == "true":
         sign_in.note(FORCED_SIGN_IN, "true")
     return AuthenticatorOutcome.SUCCEEDED
 
 
-def _recipient(sign_in: SignIn, account: Account) -> Account:
+def _recipient(sign_in: SignInAttempt, account: Account) -> Account:
     """Return the account that gets the mail; one without an address gets none."""
     user = account.user
     if user is None or user.email:
@@ -285,8 +285,8 @@ class ResetOtp(Authenticator):
 
     Removes devices, and requires the action CONFIGURE_TOTP in this sign-in.
 
-    `action_on_otp_reset_flag` says what becomes of those that the user has: nothing, one that the
-    user selects is removed, or all are. Keycloak: ResetOTP (26.7)
+    `action_on_otp_reset_flag` decides about the devices of the user: all are kept, the selected one
+    is removed, or all are removed. Keycloak: ResetOTP (26.7)
     """
 
     id: ClassVar = RESET_OTP
@@ -300,7 +300,7 @@ class ResetOtp(Authenticator):
         """Return whether the user has a device."""
         return bool(account.devices)
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED, or the devices to select one from."""
         devices = () if sign_in.account is None else sign_in.account.devices
         flag = config.get(_REMOVAL_FLAG)
@@ -310,7 +310,7 @@ class ResetOtp(Authenticator):
             await self._remove(sign_in, devices)
         return _otp_succeeded(sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return SUCCEEDED where a device of the user was selected."""
         if config.get(_REMOVAL_FLAG) != _REMOVE_ONE:  # the flow was changed meanwhile
             return await self.authenticate(sign_in, config)
@@ -321,9 +321,9 @@ class ResetOtp(Authenticator):
         await self._remove(sign_in, chosen)
         return _otp_succeeded(sign_in)
 
-    async def _remove(self, sign_in: SignIn, devices: Sequence[Credential]) -> None:
+    async def _remove(self, sign_in: SignInAttempt, devices: Sequence[Credential]) -> None:
         user = sign_in.user
-        async with self._updates.begin(user.realm_id, user.id) as update:
+        async with self._updates.begin_update(user.realm_id, user.id) as update:
             for device in devices:
                 await update.stores.users.remove_credential(user.realm_id, device)
         for device in devices:
@@ -332,7 +332,7 @@ class ResetOtp(Authenticator):
                 sign_in.record(AccountChange(kind, details))
 
 
-def _otp_succeeded(sign_in: SignIn) -> AuthenticatorOutcome:
+def _otp_succeeded(sign_in: SignInAttempt) -> AuthenticatorOutcome:
     sign_in.require(CONFIGURE_TOTP)
     return AuthenticatorOutcome.SUCCEEDED
 
@@ -358,7 +358,7 @@ class ResetPassword(Authenticator):
     id: ClassVar = RESET_PASSWORD
     needs_user: ClassVar[bool] = True
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED."""
         del config
         sign_in.require(UPDATE_PASSWORD)

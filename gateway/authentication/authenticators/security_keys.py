@@ -13,7 +13,7 @@ from gateway.authentication.engine.sign_in import (
     Config,
     Form,
     Result,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.web_authn import PASSKEYS, SECURITY_KEYS, KeyCheck, KeyCredentials
 from gateway.domain.authentication import Challenge, FormName, MessageKey
@@ -21,7 +21,10 @@ from gateway.domain.flows import PASSKEY_FORM, SECURITY_KEY_FORM
 
 
 def key_page(
-    checks: KeyCheck, keys: KeyCredentials, sign_in: SignIn, message: MessageKey | None = None
+    checks: KeyCheck,
+    keys: KeyCredentials,
+    sign_in: SignInAttempt,
+    message: MessageKey | None = None,
 ) -> Challenge:
     """Return the form, with a new challenge."""
     return Challenge(
@@ -50,12 +53,12 @@ class SecurityKeyForm(Authenticator):
         """Return whether the user has a security key."""
         return bool(account.credentials_of(SECURITY_KEYS.type))
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         del config
         return key_page(self._checks, SECURITY_KEYS, sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the presented key."""
         del config
         again = partial(key_page, self._checks, SECURITY_KEYS, sign_in)
         return await self._checks.submit(sign_in, SECURITY_KEYS, form, again)
@@ -81,19 +84,19 @@ class PasskeyForm(Authenticator):
         """Return whether the user has a passkey."""
         return bool(account.credentials_of(PASSKEYS.type))
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; SUCCEEDED where a passkey was used on a page before."""
         del config
         if PASSKEYS.type in sign_in.used:
             return AuthenticatorOutcome.SUCCEEDED
         if sign_in.account is not None:
-            sign_in.account = await self._accounts.with_credentials(sign_in.account)
+            sign_in.account = await self._accounts.load_credentials(sign_in.account)
             if not sign_in.is_only_named and not self.is_configured(sign_in.account):
                 return AuthenticatorOutcome.NOT_SET_UP
         return key_page(self._checks, PASSKEYS, sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the presented key."""
         del config
         again = partial(key_page, self._checks, PASSKEYS, sign_in)
         return await self._checks.submit(sign_in, PASSKEYS, form, again)

@@ -16,7 +16,7 @@ from gateway.authentication.engine.sign_in import (
     Form,
     Result,
     SecretCheck,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.errors import NotIdentified
 from gateway.authentication.passwords import PasswordCheck
@@ -32,8 +32,8 @@ REMEMBER_ME_FIELD: Final = "rememberMe"
 _ON: Final = "on"
 
 
-def username_fields(sign_in: SignIn) -> Mapping[str, str]:
-    """Return what the form begins with: what was submitted before, or is known of the browser."""
+def username_fields(sign_in: SignInAttempt) -> Mapping[str, str]:
+    """Return the values of the form: those submitted before, or kept in the browser."""
     requested = sign_in.context.requested
     remembered = requested.remembered_username
     name = sign_in.attempted_username
@@ -47,7 +47,7 @@ def username_fields(sign_in: SignIn) -> Mapping[str, str]:
     return {**fields, REMEMBER_ME_FIELD: _ON} if remember and offered else fields
 
 
-def note_remember_me(sign_in: SignIn, form: Form) -> None:
+def note_remember_me(sign_in: SignInAttempt, form: Form) -> None:
     """Note whether the session is to outlive the browser, where the realm offers it."""
     wanted = form.get(REMEMBER_ME_FIELD, "").lower() == _ON
     sign_in.remember_me = wanted and sign_in.realm.login.remember_me
@@ -58,7 +58,7 @@ PASSWORD_FIELD: Final = "password"  # noqa: S105 - the name of a field
 
 def password_check(
     checks: PasswordCheck,
-    sign_in: SignIn,
+    sign_in: SignInAttempt,
     given: str | None,
     again: Callable[[MessageKey], Challenge] | None = None,
     *,
@@ -98,12 +98,12 @@ class UsernameForm(Authenticator):
         self._accounts = accounts
         self._passkeys = passkeys
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; SUCCEEDED where the user is known from the session of the browser."""
         del config
         return self._form(sign_in) if sign_in.account is None else AuthenticatorOutcome.SUCCEEDED
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's.
 
         A passkey is checked instead of a name where passkeys are offered.
@@ -114,11 +114,11 @@ class UsernameForm(Authenticator):
         username = form.get(USERNAME_FIELD, "").strip()
         if not username:
             return self._form(sign_in, MessageKey.MISSING_USERNAME)
-        sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
+        sign_in.identify(await self._accounts.get_named_account(sign_in.realm, username), username)
         note_remember_me(sign_in, form)
         return AuthenticatorOutcome.SUCCEEDED
 
-    def _form(self, sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+    def _form(self, sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
         return Challenge(
             FormName.USERNAME,
             username_fields(sign_in),
@@ -147,18 +147,18 @@ class PasswordForm(Authenticator):
         self._passkeys = passkeys
 
     def is_configured(self, account: Account) -> bool:
-        """Return whether the user has a password; one that does not exist is taken to have one."""
+        """Return whether the user has a password; an unknown user counts as one with a password."""
         return account.user is None or account.password is not None
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; SUCCEEDED where a passkey was used on a page before."""
         del config
         if self._passkeys.have_signed_in(sign_in):
             return AuthenticatorOutcome.SUCCEEDED
         return self._form(sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the submitted password."""
         del config
 
         def again(message: MessageKey) -> Challenge:
@@ -169,7 +169,7 @@ class PasswordForm(Authenticator):
         given, wrong = form.get(PASSWORD_FIELD), MessageKey.INVALID_PASSWORD
         return password_check(self._checks, sign_in, given, again, wrong=wrong)
 
-    def _form(self, sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+    def _form(self, sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
         return Challenge(
             FormName.PASSWORD,
             {USERNAME_FIELD: sign_in.attempted_username or ""},
@@ -200,14 +200,14 @@ class UsernamePasswordForm(Authenticator):
         """Return whether the user has a password."""
         return account.password is not None
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         del config
         if sign_in.account is not None:
-            sign_in.account = await self._accounts.with_credentials(sign_in.account)
+            sign_in.account = await self._accounts.load_credentials(sign_in.account)
         return self._form(sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the submitted password."""
         del config
         password = form.get(PASSWORD_FIELD)
         again = partial(self._form, sign_in)
@@ -217,12 +217,12 @@ class UsernamePasswordForm(Authenticator):
             wrong = MessageKey.INVALID_PASSWORD
             return password_check(self._checks, sign_in, password, again, wrong=wrong)
         username = form.get(USERNAME_FIELD, "").strip()
-        sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
+        sign_in.identify(await self._accounts.get_named_account(sign_in.realm, username), username)
         note_remember_me(sign_in, form)
         forget = sign_in.forget_user
         return password_check(self._checks, sign_in, password, again, on_failure=forget)
 
-    def _form(self, sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+    def _form(self, sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
         known = sign_in.account is not None
         return Challenge(
             FormName.USERNAME_PASSWORD,
@@ -247,11 +247,11 @@ class ValidateUsername(Authenticator):
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's."""
         del config
         username = sign_in.context.form.get(USERNAME_FIELD, "")
-        sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
+        sign_in.identify(await self._accounts.get_named_account(sign_in.realm, username), username)
         return AuthenticatorOutcome.SUCCEEDED
 
 
@@ -267,7 +267,7 @@ class ValidatePassword(Authenticator):
         """Return whether the user has a password."""
         return account.password is not None
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the check of what was sent; raises NotIdentified without a user name."""
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
+        """Return the check of the password; raises NotIdentified without a user name."""
         del config
         return password_check(self._checks, sign_in, sign_in.context.form.get(PASSWORD_FIELD))

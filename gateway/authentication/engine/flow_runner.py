@@ -17,7 +17,7 @@ from gateway.authentication.engine.sign_in import (
     Form,
     Result,
     SecretCheck,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -45,7 +45,7 @@ _DONE: Final = frozenset(
 """Of steps that were processed: they are not executed again."""
 
 
-def is_asked_in_any_case(sign_in: SignIn, step: FlowStep) -> bool:
+def is_asked_in_any_case(sign_in: SignInAttempt, step: FlowStep) -> bool:
     """Tell whether a step asks users without its credential too, so that it reveals none.
 
     In a flow that asks for keys it is so for passwords and keys, while the user is only named.
@@ -53,12 +53,14 @@ def is_asked_in_any_case(sign_in: SignIn, step: FlowStep) -> bool:
     return step.authenticator in _ASKED_OF_NAMED and _conceals_credentials(sign_in)
 
 
-def _conceals_credentials(sign_in: SignIn) -> bool:
+def _conceals_credentials(sign_in: SignInAttempt) -> bool:
     steps = sign_in.flow.every_step()
     return sign_in.is_only_named and any(step.authenticator in _KEY_FORMS for step in steps)
 
 
-def in_order_of_preference(steps: Sequence[FlowStep], sign_in: SignIn) -> tuple[FlowStep, ...]:
+def in_order_of_preference(
+    steps: Sequence[FlowStep], sign_in: SignInAttempt
+) -> tuple[FlowStep, ...]:
     """Return alternatives, the user's credentials first and in the user's order.
 
     In the order of the flow where the user's own would reveal keys of a user who is only named.
@@ -75,7 +77,7 @@ def in_order_of_preference(steps: Sequence[FlowStep], sign_in: SignIn) -> tuple[
     return tuple(sorted(steps, key=rank))
 
 
-def other_ways(sign_in: SignIn, path: Sequence[FlowStep]) -> tuple[FlowStep, ...]:
+def other_ways(sign_in: SignInAttempt, path: Sequence[FlowStep]) -> tuple[FlowStep, ...]:
     """Return the executions that the user may take instead of the last one of `path`.
 
     They are the first executions of the alternatives that are left, each with a form for a
@@ -91,7 +93,7 @@ def other_ways(sign_in: SignIn, path: Sequence[FlowStep]) -> tuple[FlowStep, ...
     )
 
 
-def _is_way_of(leaf: FlowStep, sign_in: SignIn) -> bool:
+def _is_way_of(leaf: FlowStep, sign_in: SignInAttempt) -> bool:
     account, kind = sign_in.account, KIND_OF.get(leaf.authenticator)
     if account is None:
         return kind is not None and kind.names_user
@@ -180,7 +182,7 @@ class FlowRun:
     DefaultAuthenticationFlow (26.7)
     """
 
-    sign_in: SignIn
+    sign_in: SignInAttempt
     _steps: FlowSteps
     _checks: GuardedChecks
 
@@ -204,7 +206,7 @@ class FlowRun:
     async def _load_credentials(self) -> None:
         account = self.sign_in.account
         if account is not None and account.credentials is None:
-            self.sign_in.account = await self._steps.accounts.with_credentials(account)
+            self.sign_in.account = await self._steps.accounts.load_credentials(account)
 
     async def _is_skipped(self, step: FlowStep) -> bool:
         """Tell whether a conditional sub-flow is not run."""

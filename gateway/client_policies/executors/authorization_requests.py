@@ -57,11 +57,7 @@ _S256: Final = "S256"
 
 @dataclass(frozen=True, slots=True)
 class PkceEnforcer(AutoConfigured):
-    """Demands S256 of clients and of their requests.
-
-    A method without a challenge is refused in every request, and the grant compares the verifier.
-    Spec: RFC 7636 §4.3
-    """
+    """Demands S256 of clients and requests. Spec: RFC 7636 §4.3."""
 
     provider: ClassVar = "pkce-enforcer"
     setting: ClassVar = ClientSettings(attributes={"pkce.code.challenge.method": _S256})
@@ -88,7 +84,7 @@ class PkceEnforcer(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectImplicitGrant(AutoConfigured):
-    """Demands that the implicit flow is off, and refuses it whatever the client may do."""
+    """Demands that the implicit flow is off, and refuses it for every client."""
 
     provider: ClassVar = "reject-implicit-grant"
     setting: ClassVar = ClientSettings({"implicitFlowEnabled": False})
@@ -104,7 +100,7 @@ class RejectImplicitGrant(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectPasswordGrant(AutoConfigured):
-    """Demands that the password grant is off, and refuses it whatever the client may do."""
+    """Demands that the password grant is off, and refuses it for every client."""
 
     provider: ClassVar = "reject-ropc-grant"
     setting: ClassVar = ClientSettings({"directAccessGrantsEnabled": False})
@@ -150,10 +146,7 @@ def _refusal() -> PolicyRefusal:
 
 @dataclass(frozen=True, slots=True)
 class SecureParContent(Executor):
-    """Refuses parameters beside `request_uri` that were not pushed.
-
-    Spec: RFC 9126 §4, FAPI 2.0 Security Profile §5.3.2.2
-    """
+    """Refuses parameters that were not pushed. Spec: RFC 9126 §4, FAPI 2.0 §5.3.2.2."""
 
     provider: ClassVar = "secure-par-content"
 

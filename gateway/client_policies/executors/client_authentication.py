@@ -45,9 +45,8 @@ _BOUND_BY_DPOP: Final = frozenset({EventKind.TOKEN_REVOKE, EventKind.USERINFO_RE
 
 @dataclass(frozen=True, slots=True)
 class DpopBindEnforcer(AutoConfigured):
-    """Demands tokens bound by DPoP: every token that is issued is bound, and no other is accepted.
+    """Demands tokens bound by DPoP, on issue and on use; the endpoints verify the proofs.
 
-    The endpoints verify the proof, and compare its key with the one that a token names.
     `binds_codes`: authorization requests name the key that the code is for. Spec: RFC 9449 §5
     """
 
@@ -88,10 +87,7 @@ _UNBOUND: Final = "Client certificate missing, or its thumbprint and one in the 
 
 @dataclass(frozen=True, slots=True)
 class HolderOfKeyEnforcer(AutoConfigured):
-    """Demands tokens bound to a certificate, on issue and on use.
-
-    The endpoints compare the certificate with the one that a token names. Spec: RFC 8705 §3
-    """
+    """Demands tokens bound to a certificate, on issue and on use. Spec: RFC 8705 §3."""
 
     provider: ClassVar = "holder-of-key-enforcer"
     setting: ClassVar = ClientSettings(
@@ -126,10 +122,7 @@ _DAY: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class SecretRotation(Executor):
-    """The lifetime of a secret, and of the former secret after a rotation.
-
-    A client that updates itself gets a new secret in the last `remaining` time of the old one.
-    """
+    """Lifetimes of a secret and of the former one; it is renewed in the last `remaining` time."""
 
     provider: ClassVar = "secret-rotation"
     registration_only: ClassVar = (
@@ -147,9 +140,8 @@ class SecretRotation(Executor):
 
 @dataclass(frozen=True, slots=True)
 class SecureClientAuthenticationAssertion(Executor):
-    """Refuses the addresses of endpoints as audience of the assertion that authenticated a client.
+    """Refuses endpoint addresses as the audience of the assertion that authenticated a client.
 
-    `secure-client-authenticator` judges the other methods.
     Spec: FAPI 2.0 Security Profile §5.3.2.1, number 8
     """
 
@@ -166,8 +158,8 @@ class SecureClientAuthenticationAssertion(Executor):
 class SecureClientAuthenticator(Executor):
     """Accepts the `allowed` methods; a new client that names none gets the `default`.
 
-    `confidential-client` judges public clients. Unlike Keycloak, it also judges the
-    requests of service accounts, of devices, and those that are pushed.
+    Public clients are left to `confidential-client`. Unlike Keycloak, it also judges pushed
+    requests and those of service accounts and devices.
     """
 
     provider: ClassVar = "secure-client-authenticator"
@@ -214,12 +206,10 @@ def _default_algorithm(configuration: PolicyConfiguration) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SecureSignatureAlgorithm(Executor):
-    """Sets `default` where a client names no algorithm, and refuses others than the secure ones.
+    """Sets `default` where a client names no algorithm, and refuses all insecure ones.
 
-    It judges requests too: the signatures of the client, and the algorithm of its tokens, which is
-    that of the realm where the client names none. A client older than the policy is refused until
-    an update sets `default`. Keycloak judges created and changed clients alone.
-    Spec: FAPI 2.0 Security Profile §5.4.1
+    Unlike Keycloak, it judges requests too: signatures of the client, and the algorithm of its
+    tokens or else the realm's. Spec: FAPI 2.0 Security Profile §5.4.1
     """
 
     provider: ClassVar = "secure-signature-algorithm"
@@ -251,10 +241,7 @@ class SecureSignatureAlgorithm(Executor):
 
 
 def _require_secure_tokens(client: Client, of_realm: str) -> None:
-    """Refuse a client whose tokens would be signed by another algorithm.
-
-    A registered client names none for access tokens, and accepts that of the realm for them.
-    """
+    """Refuse insecure token algorithms. RFC 7591 has no member for access tokens."""
     id_token, access_token = client.signing.id_token or of_realm, client.signing.access_token
     if id_token not in SECURE_ALGORITHMS or access_token not in (None, *SECURE_ALGORITHMS):
         raise _insecure()
@@ -271,10 +258,7 @@ def _chosen(change: ClientChange) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class SecureSignatureAlgorithmSignedJwt(Executor):
-    """Judges the assertion that authenticated a client; `required` demands one of each client.
-
-    Unlike Keycloak, it also judges pushed requests, service accounts and devices.
-    """
+    """Judges client assertions at all endpoints, unlike Keycloak; `required` demands one."""
 
     provider: ClassVar = "secure-signature-algorithm-signed-jwt"
     required: bool = flag_option("require-client-assertion")
@@ -299,8 +283,7 @@ def _authority_name(configuration: PolicyConfiguration) -> str:
 class TlsClientAuthCaSubjectDn(Executor):
     """Sets the authority where a client names none; `enforced` refuses other authorities.
 
-    A certificate that authenticates a client is judged too, because a client older than the policy
-    names no authority. Keycloak judges created and changed clients alone.
+    Unlike Keycloak, it also judges certificates at requests: an older client names no authority.
     """
 
     provider: ClassVar = "tls-client-auth-ca-subject-dn"

@@ -43,11 +43,7 @@ _KINDS: Final = TOKEN_REQUESTS | {
 
 @dataclass(frozen=True, slots=True)
 class ConfidentialClient(Executor):
-    """Refuses clients that cannot authenticate.
-
-    Unlike Keycloak, it also refuses passwords, refreshes, devices and token exchange of public
-    clients. Every endpoint refuses bearer-only clients without a policy.
-    """
+    """Refuses clients that cannot authenticate, unlike Keycloak at every grant."""
 
     provider: ClassVar = "confidential-client"
 
@@ -76,10 +72,7 @@ _WITHOUT_QUESTION: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ConsentRequired(AutoConfigured):
-    """Demands `consentRequired`; users are asked also by a client without the setting.
-
-    Keycloak judges the setting of a client alone, when it is created or changed.
-    """
+    """Demands `consentRequired`; unlike in Keycloak, users of every client are asked."""
 
     provider: ClassVar = "consent-required"
     setting: ClassVar = ClientSettings({"consentRequired": True})
@@ -99,10 +92,7 @@ class ConsentRequired(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class FullScopeDisabled(AutoConfigured):
-    """Demands that `fullScopeAllowed` is off, and issues tokens as if it were.
-
-    Keycloak judges the setting of a client alone, when it is created or changed.
-    """
+    """Demands `fullScopeAllowed` off; unlike in Keycloak, tokens are issued as if it were."""
 
     provider: ClassVar = "full-scope-disabled"
     setting: ClassVar = ClientSettings({"fullScopeAllowed": False})
@@ -126,9 +116,9 @@ _ENDS: Final = ("", "/", ":", "?")
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUris(Executor):
-    """Refuses addresses with a wildcard or without TLS; `allows_local` excepts those of a request.
+    """Refuses addresses with a wildcard or without TLS, of clients and of requests.
 
-    It also judges the address to which a request sends the browser after a sign-in or a logout.
+    `allows_local` excepts local addresses of requests.
     """
 
     provider: ClassVar = "secure-client-uris"
@@ -208,10 +198,9 @@ def _address_fields(configuration: PolicyConfiguration) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUrisPattern(Executor):
-    """Refuses addresses of the `fields`, empty for all, that match none of the `patterns`.
+    """Refuses addresses of the `fields` (empty: all) that match none of the `patterns`.
 
-    It also judges the address to which a request sends the browser after a sign-in or a logout.
-    Keycloak judges created and changed clients alone.
+    Unlike Keycloak, it also judges the addresses to which requests send the browser.
     """
 
     provider: ClassVar = "secure-client-uris-pattern"
@@ -248,10 +237,7 @@ class SecureClientUrisPattern(Executor):
 
 @dataclass(frozen=True, slots=True)
 class SecureLogout(Executor):
-    """Refuses clients with front-channel logout, and the logouts that they ask for.
-
-    Keycloak refuses each logout by GET instead, also of clients without it.
-    """
+    """Refuses front-channel logout; Keycloak refuses each logout by GET instead."""
 
     provider: ClassVar = "secure-logout"
     allows_front_channel: bool = flag_option("allow-front-channel-logout")
@@ -280,10 +266,7 @@ _IPV6_LOOPBACK: Final = "::1"
 
 @dataclass(frozen=True, slots=True)
 class SecureRedirectUrisEnforcer(Executor):
-    """Judges redirect URIs, and post-logout redirect URIs, by the flags that allow them.
-
-    Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7
-    """
+    """Judges redirect URIs, also after logouts. Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7."""
 
     provider: ClassVar = "secure-redirect-uris-enforcer"
     permitted_domains: tuple[str, ...] = _patterns_option("allow-permitted-domains")

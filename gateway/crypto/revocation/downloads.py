@@ -97,10 +97,7 @@ class DownloadedLists:
         clock: Clock,
         on_download: Callable[[], object] = bool,
     ) -> None:
-        """Take `fetch`, which raises DocumentUnavailable.
-
-        `on_download` is called after each download that has changed the lists.
-        """
+        """`fetch` raises DocumentUnavailable; `on_download` is called after a change."""
         self._on_download = on_download
         self._fetch = fetch
         self._clock = clock
@@ -160,10 +157,7 @@ class DownloadedLists:
             await asyncio.sleep(_PAUSE.total_seconds())
 
     async def wait_for_first(self, longest: timedelta = LONGEST_WAIT) -> None:
-        """Return once every URL was tried, or a second after the first caller began to wait.
-
-        No caller waits for more than `longest`.
-        """
+        """Wait until every URL was tried, for `longest` and one second of all callers at most."""
         if self._attempted:
             return
         now = asyncio.get_running_loop().time()
@@ -177,7 +171,7 @@ class DownloadedLists:
 
     @property
     def is_attempted(self) -> bool:
-        """Tell whether no caller needs to wait for a first download."""
+        """Return whether no caller needs to wait for a first download."""
         return self._attempted
 
     def wait_again(self) -> None:
@@ -187,7 +181,7 @@ class DownloadedLists:
             self._attempted, self._waiting_since = False, None
 
     def is_current(self, now: datetime) -> bool:
-        """Tell whether a list that was found by the key of an authority has not ended."""
+        """Return whether a list that was found by the key of an authority has not ended."""
         return any(item.next_update and item.next_update >= now for item in self.verified)
 
     def find_at(

@@ -40,7 +40,7 @@ LARGEST_AT_POINT: Final = 8 * 1024 * 1024
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for the lists of all points."""
 POINT_BYTES: Final = 16 * 1024
-"""What a point takes besides its lists, its address of at most 2 kB included."""
+"""Memory of a point besides its lists, with its address of at most 2 kB."""
 IDLE: Final = timedelta(hours=1)
 """A list that no certificate needed for so long is not downloaded ahead."""
 OF_A_REALM: Final = 4
@@ -240,10 +240,7 @@ class ListedCertificates(Protocol):
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list.
-
-        A certificate on a list that has ended is revoked all the same.
-        """
+        """Return the status by a current list, None without; an ended list still revokes."""
 
 
 class PointRevocations:
@@ -270,7 +267,7 @@ class PointRevocations:
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        """Return whether a list of the issuer names it; None without a current list."""
         if not realm.certificates.revocation.follows_points:
             return None
         named = self._named(certificate)
@@ -281,10 +278,7 @@ class PointRevocations:
     def covering(
         self, path: CertificationPath, realm: Realm
     ) -> Iterator[tuple[str, datetime, datetime]]:
-        """Yield the authorities of a path that have a list, when it was issued and when it ends.
-
-        The lists are those of the last `refusal`.
-        """
+        """Yield authorities with a list, its issue and end, as of the last `refusal`."""
         for certificate, issuer in path.links:
             named = self._named(certificate)
             known = {url: self._points.known(realm, url) for url in named.urls}

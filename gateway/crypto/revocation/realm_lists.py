@@ -96,16 +96,13 @@ class RealmRevocationLists:
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        """Return whether a list of the issuer names it; None without a current list."""
         return is_listed(_newest(issuer, await self._current(realm)), certificate.serial, now)
 
     def covering(
         self, path: CertificationPath, realm: Realm
     ) -> Iterator[tuple[str, datetime, datetime]]:
-        """Yield the authorities of a path that have a list, when it was issued and when it ends.
-
-        The lists are those of the last `refusal`.
-        """
+        """Yield authorities with a list, its issue and end, as of the last `refusal`."""
         urls = realm.certificates.revocation.list_urls
         lists = [self._lists[url] for url in urls if url in self._lists]
         for _, issuer in path.links:
@@ -190,14 +187,11 @@ class RealmRevocationLists:
             return await self._fetch(url)
         finally:
             self._running[realm_id] -= 1
-            self._running += Counter()  # without those that are zero
+            self._running += Counter()  # drops counts of zero
             self._wake()
 
     async def _take_slot(self, url: str) -> str:
-        """Return a realm that names the URL, once it has a free slot.
-
-        Any of them: a realm cannot delay the lists of other realms by naming their URLs too.
-        """
+        """Wait for a free slot of any realm that names the URL, so that no realm delays others."""
         while True:
             owners = [each for each, (_, urls) in self._urls.items() if url in urls] or [""]
             for realm_id in owners:

@@ -1,4 +1,4 @@
-"""What the authorities of a path permit: names and certificate policies.
+"""The names and certificate policies that the authorities of a path permit.
 
 Name constraints: the names that an authority, and all below it, may issue certificates for.
 
@@ -53,7 +53,7 @@ class NameConstraints:
         """Subject of the authority, permitted and excluded names."""
         self._comparisons = 0
 
-    def add(self, authority: ParsedCertificate) -> None:
+    def add_authority(self, authority: ParsedCertificate) -> None:
         """Constrain the certificates below `authority` too, if it says so."""
         found = authority.extension(x509.NameConstraints)
         if found is not None:
@@ -211,10 +211,7 @@ _ANY: Final = "2.5.29.32.0"
 
 
 def require_policies(path: Sequence[ParsedCertificate], required: frozenset[str]) -> None:
-    """Raise CertificateRefused unless the path is valid for one of `required`, if any are.
-
-    `path` begins with the leaf and ends with the anchor.
-    """
+    """Raise CertificateRefused unless `path`, leaf to anchor, is valid for a required policy."""
     *below, anchor = path
     state = _PolicyState(required, len(below))
     state.constrain(anchor)

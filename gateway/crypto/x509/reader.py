@@ -51,7 +51,7 @@ _PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")
 REMEMBERED_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for certificates with a path: 10,000 usual ones in use, as many old ones."""
 UNPROVEN_BYTES: Final = 4 * 1024 * 1024
-"""Memory of a worker for certificates without a path, and those that wait for the search."""
+"""Memory of a worker for certificates without a path and in the queue of the search."""
 _PARSED_BYTES: Final = 970
 """Bytes of a parsed certificate besides its encoding and its names."""
 _ATTRIBUTE_BYTES: Final = 170
@@ -69,7 +69,7 @@ class X509CertificateParser:
         self._unproven: _Presented = SizedCache(unproven_bytes, _weigh)
         self._latest: ParsedCertificate | None = None
 
-    def parse(self, der: bytes) -> PresentedCertificate:
+    def parse_certificate(self, der: bytes) -> PresentedCertificate:
         digest = hashlib.sha256(der).digest()
         known = self._proven.get(digest) or self._unproven.get(digest)
         if known is None:
@@ -97,10 +97,7 @@ class X509CertificateParser:
         )
 
     def parsed(self, certificate: PresentedCertificate) -> ParsedCertificate:
-        """Return the certificate with its extensions.
-
-        A new certificate is checked right after it was parsed: the latest one is kept for that.
-        """
+        """Return the certificate with its extensions; the latest one is kept parsed."""
         latest = self._latest
         if latest is not None and latest.digest == certificate.digest:
             return latest
@@ -108,10 +105,7 @@ class X509CertificateParser:
 
 
 def _weigh(_digest: bytes, leaf: PresentedCertificate) -> int:
-    """Return about how many bytes a certificate keeps alive, at a tenth of the cost of `size_of`.
-
-    The text of an attribute is in the legacy form of its name too, which is no shorter.
-    """
+    """Return about how many bytes a certificate keeps alive, cheaper than `size_of`."""
     names = (leaf.legacy_subject, leaf.legacy_issuer) * 2
     other = (leaf.emails, leaf.principal_names, leaf.dns_names, leaf.uris, leaf.ip_addresses)
     texts = chain(names, *other, leaf.usage.extended, leaf.usage.policies)
@@ -152,10 +146,7 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
 
 
 def _names_digest(parsed: ParsedCertificate) -> bytes:
-    """Return the SHA-256 of subject and alternative names of every kind, in any order.
-
-    Empty where there are none, and where one of them cannot be encoded.
-    """
+    """Return the SHA-256 of subject and alternative names; empty where there are none to encode."""
     names = parsed.extension(x509.SubjectAlternativeName)
     try:
         found = () if names is None else read_elements(read_element(names.public_bytes()).content)

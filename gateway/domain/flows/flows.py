@@ -297,7 +297,7 @@ class Flows:
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def find(self, flow_id: str | None) -> Flow | None:
+    def find_flow(self, flow_id: str | None) -> Flow | None:
         return None if flow_id is None else self._by_id.get(flow_id)
 
     def named(self, alias: str | None) -> Flow | None:
@@ -436,7 +436,7 @@ class _Reading:
         self._count += 1
         if self._count > _MOST_STEPS:
             raise UnusableSetting(f"'{parent.alias}' has more than {_MOST_STEPS} steps")
-        part = self._flows.find(execution.flow)
+        part = self._flows.find_flow(execution.flow)
         if part is None or execution.authenticator:
             return self._authenticator(execution)
         if part.kind is not FlowKind.BASIC or not depth:
@@ -449,6 +449,6 @@ class _Reading:
     def _authenticator(self, execution: Execution) -> FlowStep:
         config = self._flows.config_of(execution)
         name = execution.authenticator or ""
-        form = self._flows.find(execution.flow)
+        form = self._flows.find_flow(execution.flow)
         actions = () if form is None else tuple(map(self._authenticator, form.effective))
         return FlowStep(execution.requirement, name, config, actions=actions, id=execution.id)

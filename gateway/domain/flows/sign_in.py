@@ -242,7 +242,7 @@ class SignInRules:
             if flow is not None:
                 yield from flow.every_step()
 
-    def find(self, flow_id: str) -> SignInFlow | None:
+    def find_flow(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""
         for bound in (
             self.browser,

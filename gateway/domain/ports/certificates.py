@@ -34,7 +34,7 @@ class MalformedCertificate(Exception):
 class CertificateParser(Protocol):
     """Parses the certificate that the proxy forwards."""
 
-    def parse(self, der: bytes) -> PresentedCertificate:
+    def parse_certificate(self, der: bytes) -> PresentedCertificate:
         """Parse exactly one certificate; raises MalformedCertificate."""
 
 
@@ -173,13 +173,15 @@ class DeviceLocks(Protocol):
     async def is_locked(self, realm_id: str, client: str, device: str, now: datetime) -> bool:
         """Return whether the device is locked."""
 
-    async def lock(self, realm_id: str, client: str, lock: DeviceLock, now: datetime) -> None:
+    async def lock_device(
+        self, realm_id: str, client: str, lock: DeviceLock, now: datetime
+    ) -> None:
         """Lock a device until an instant, at most `LONGEST_DEVICE_LOCK` from now."""
 
-    async def unlock(self, realm_id: str, client: str, device: str) -> bool:
+    async def unlock_device(self, realm_id: str, client: str, device: str) -> bool:
         """Remove every lock and the counted failures of a device; return whether it had a lock."""
 
-    async def list(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
+    async def list_locks(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
         """Return at most `MOST_LISTED` locks of each cause, those that end first before others."""
 
     async def count_failure(

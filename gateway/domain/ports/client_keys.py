@@ -185,12 +185,12 @@ class ClientSignatures(Protocol):
     def read_unsigned(self, token: str) -> UnverifiedClaims:
         """Return the claims of a JWT with `none` and no signature; else raises InvalidToken."""
 
-    async def verify(self, client: Client, token: str) -> VerifiedClaims:
+    async def verify_claims(self, client: Client, token: str) -> VerifiedClaims:
         """Return the claims if the signature holds; raises InvalidToken. Callers check them."""
 
 
 class ProofSignatures(Protocol):
     """Verifies DPoP proofs with the public key in their own header."""
 
-    def verify(self, proof: str) -> SignedProof:
+    def verify_proof(self, proof: str) -> SignedProof:
         """Return the claims of a valid proof, which the caller checks; raises InvalidProof."""

@@ -85,7 +85,7 @@ class PasswordMaker(Protocol):
 class PasswordHasher(PasswordMaker, Protocol):
     """Hashes and checks passwords; slow on purpose, so off the event loop."""
 
-    async def check(
+    async def check_password(
         self,
         password: Secret,
         stored: tuple[str, str] | None,
@@ -121,5 +121,7 @@ class WebAuthn(Protocol):
     def register(self, response: RegistrationResponse, rules: RegistrationRules) -> VerifiedKey:
         """Return the new key; raises WebAuthnRejected."""
 
-    def verify(self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes) -> int:
+    def verify_assertion(
+        self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes
+    ) -> int:
         """Return the signature counter of a signed response; raises WebAuthnRejected."""

@@ -3,14 +3,16 @@
 A look-up is one statement, so it sees one state of the database, with everything that other
 gateways acknowledged before. A directory and the texts of realms may lag behind the database by
 seconds, never by more than the configured age: code that writes realms, keys, clients, users or
-roles records the topic in the change log and publishes it through Invalidation.
+roles records the topic in the change log and publishes it through Invalidation. Administrators get
+previews of tokens that are not issued. Keycloak: evaluate-scopes
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Generic, Protocol, TypeVar
+from datetime import datetime
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from gateway.domain.client_scopes import Consent, RoleBoundScope
+from gateway.domain.client_scopes import ClientScope, Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.keys import RealmKey
@@ -214,5 +216,36 @@ class Lookups(Protocol):
 class RealmTexts(Protocol):
     """Finds the texts that administrators wrote (admin API `localization`)."""
 
-    async def find(self, realm_id: str, locales: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(
+        self, realm_id: str, locales: Sequence[str]
+    ) -> Mapping[str, Mapping[str, str]]:
         """Return the texts by locale, then by key; maybe none while there is no database."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenExample:
+    """A token that is not issued: what a `TokenPreview` needs to know of it."""
+
+    realm: RealmEntry
+    client: ClientEntry
+    user: UserEntry
+    scope: str
+    issuer: str
+    now: datetime
+    audience: str | None
+
+
+class TokenPreview(Protocol):
+    """Claims of tokens, as the token endpoint would make them."""
+
+    def scopes(self, realm: RealmEntry, client: Client, scope: str) -> Sequence[ClientScope]:
+        """Return the client scopes that a request for `scope` would be granted."""
+
+    def access_token(self, example: TokenExample) -> dict[str, Any]:
+        """Return the claims of an access token; raises NotFound for an unknown audience."""
+
+    def id_token(self, example: TokenExample) -> dict[str, Any]:
+        """Return the claims of an ID token."""
+
+    def userinfo(self, example: TokenExample) -> dict[str, Any]:
+        """Return the userinfo document."""

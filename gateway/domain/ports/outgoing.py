@@ -24,7 +24,7 @@ class MailSender(Protocol):
 class MailTokens(Protocol):
     """Access tokens for mail servers, requested by the client credentials grant."""
 
-    async def get(self, request: TokenRequest) -> str:
+    async def get_token(self, request: TokenRequest) -> str:
         """Return a token that is valid for some time; raises MailNotSent."""
 
     def discard(self, request: TokenRequest) -> None:

@@ -25,7 +25,7 @@ class SessionStore(Protocol):
     async def add(self, session: UserSession, expires_at: datetime) -> None:
         """Store a new session; raises AlreadyExists, in SQL InvalidInput for an unknown user."""
 
-    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+    async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         """Return the session; None when it expired, was ended or removed."""
 
     async def join(
@@ -124,7 +124,7 @@ class SiteSessions(Protocol):
     async def add(self, value: str, session: SiteSession, lifespan: timedelta) -> None:
         """Store a new session under a new random value."""
 
-    async def find(self, realm_id: str, value: str) -> SiteSession | None:
+    async def find_session(self, realm_id: str, value: str) -> SiteSession | None:
         """Return the session of the value."""
 
     async def end(self, realm_id: str, value: str) -> None:

@@ -41,7 +41,7 @@ class AuthenticationSessionStore(Protocol):
     async def add(self, session: AuthenticationSession, expires_at: datetime) -> None:
         """Store a new session; raises InvalidInput for one that is too large."""
 
-    async def find(
+    async def find_tab(
         self, realm_id: str, session_id: str, tab_id: str
     ) -> AuthenticationSession | None:
         """Return the session; None where there is none, or it has ended."""
@@ -56,10 +56,10 @@ class AuthenticationSessionStore(Protocol):
         for a session that is too large.
         """
 
-    async def delete(self, realm_id: str, session_id: str) -> None:
+    async def remove_browser(self, realm_id: str, session_id: str) -> None:
         """Remove the sessions of all tabs of a browser."""
 
-    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+    async def remove_tab(self, realm_id: str, session_id: str, tab_id: str) -> None:
         """Remove the session of one tab."""
 
 
@@ -92,10 +92,10 @@ class DeviceAuthorizationStore(Protocol):
     async def poll(self, realm_id: str, device_code: str, client: str) -> DevicePoll:
         """Answer a poll of the client with this internal id; the interval begins with it."""
 
-    async def take(self, realm_id: str, device_code: str) -> bool:
+    async def redeem(self, realm_id: str, device_code: str) -> bool:
         """Spend an approved code: of many callers at once exactly one gets True."""
 
-    async def find(
+    async def find_by_user_code(
         self, realm_id: str, user_code: str, address: str, limit: GuessLimit
     ) -> DeviceOfUserCode:
         """Return what waits for an answer under a user code; an unknown code counts as a guess."""
@@ -119,7 +119,7 @@ class PushedParameters:
     was_signed: bool = False
     """They came in a request object that was verified, or the gateway itself has made them."""
     is_anonymous: bool = False
-    """A public client, which is not authenticated, pushed it; `find` does not return it."""
+    """A public client, which is not authenticated, pushed it; `find_request` does not return it."""
 
 
 class PushedRequestStore(Protocol):
@@ -139,7 +139,9 @@ class PushedRequestStore(Protocol):
     ) -> None:
         """Store a request of a client, by internal id, under a new `reference`."""
 
-    async def find(self, realm_id: str, client: str, reference: str) -> PushedParameters | None:
+    async def find_request(
+        self, realm_id: str, client: str, reference: str
+    ) -> PushedParameters | None:
         """Return the request; None for another client, after its time, and once used."""
 
     async def use(self, realm_id: str, client: str, reference: str, remembered: timedelta) -> bool:

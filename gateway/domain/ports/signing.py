@@ -32,7 +32,7 @@ class KeyRing(Protocol):
         token that only gateways read.
         """
 
-    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
+    def verify_token(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return claims with valid kid, algorithm and signature; raises InvalidToken."""
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:

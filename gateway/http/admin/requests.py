@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gateway.admin.access import Acting, ListingPage, Rights
-from gateway.admin.entity_tags import RenderedDocument
+from gateway.admin.changes import RenderedDocument
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT, free_in_slices
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, UnknownPage, WireFamily
@@ -181,7 +181,7 @@ def created_reply(request: AdminRequest, name: str) -> Reply:
 
 
 async def created(request: AdminRequest, name: Awaitable[str]) -> Reply:
-    """Return 201 with the location of what a use case created."""
+    """Return 201 with the location of the created object."""
     return created_reply(request, await name)
 
 

@@ -7,7 +7,7 @@ UPConfig
 from typing import Any, Final
 
 from gateway.admin.access import AdminRole, ListingPage
-from gateway.admin.sessions import UserSessions
+from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import (
     QUERY_USERS,
     VIEW_USERS,
@@ -59,7 +59,7 @@ async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
     """Return a page of the users that match."""
     page, query = listing_page(request), _user_query(request)
     brief = request.flag("briefRepresentation")
-    users = await listing.page(request.realm, request.rights, query, page, brief=brief)
+    users = await listing.list_users(request.realm, request.rights, query, page, brief=brief)
     if _asks_for_linked_users(request.query):
         return document_reply([])
     return await large_json_reply(users, content_type=JSON_UTF8)
@@ -67,16 +67,16 @@ async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
 
 async def count_users(listing: UserListing, request: AdminRequest) -> Reply:
     """Return how many users match, as a bare number."""
-    number = await listing.count(request.realm, request.rights, _user_query(request))
+    number = await listing.count_users(request.realm, request.rights, _user_query(request))
     return document_reply(0 if _asks_for_linked_users(request.query) else number)
 
 
 async def get_user(listing: UserListing, request: AdminRequest) -> Reply:
     """Return one user, with the metadata of its profile where they are asked for."""
-    user = await listing.one(request.realm, request.rights, request.path["user_id"])
+    user = await listing.get_user_document(request.realm, request.rights, request.path["user_id"])
     if not request.flag("userProfileMetadata"):
         return entity_reply(user)
-    return entity_reply(user, with_metadata(user, await listing.metadata(request.realm)))
+    return entity_reply(user, with_metadata(user, await listing.get_metadata(request.realm)))
 
 
 def _user_query(request: AdminRequest) -> UserQuery:
@@ -177,7 +177,7 @@ _FILTERS: Final = (
 
 
 def user_operations(
-    users: UserUseCases, sessions: UserSessions, mails: UserActionMails
+    users: UserUseCases, sessions: SessionAdministration, mails: UserActionMails
 ) -> tuple[Operation, ...]:
     """Return every row about users."""
     return (
@@ -221,16 +221,16 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/{user_id}/unmanagedAttributes",
             "Get the attributes of a user that the user profile does not define",
-            for_realm(listing.unmanaged),
+            for_realm(listing.get_unmanaged_attributes),
             allowed=VIEW_USERS,
             returns="UnmanagedAttributes",
         ),
         *rows.entities(
             "/{user_id}",
             schema,
-            creates=("Create a user", users.creation.create),
-            replaces=(update, users.changes.update),
-            deletes=("Delete a user", users.changes.remove),
+            creates=("Create a user", users.administration.create_user),
+            replaces=(update, users.administration.update_user),
+            deletes=("Delete a user", users.administration.remove_user),
         ),
     )
 
@@ -242,7 +242,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
         rows.get(
             "",
             "Get the user profile: the attributes of users",
-            for_realm(profiles.read),
+            for_realm(profiles.get_profile),
             returns="UPConfig",
             versioned=True,
         ),
@@ -258,7 +258,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
         rows.get(
             "/metadata",
             "Get the metadata of the user profile, for forms",
-            for_realm(profiles.metadata),
+            for_realm(profiles.get_metadata),
             returns="UserProfileMetadata",
         ),
     )
@@ -267,7 +267,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
 async def _replace_profile(profiles: UserProfiles, request: AdminRequest) -> Reply:
     if not isinstance(request.body, dict | None):
         raise MalformedBody("no profile", shape=True)
-    return await document(profiles.replace(request.acting, request.body))
+    return await document(profiles.replace_profile(request.acting, request.body))
 
 
 def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
@@ -276,7 +276,7 @@ def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
         rows.get(
             "/credentials",
             "List the credentials of a user, without their secrets",
-            for_realm(credentials.list),
+            for_realm(credentials.list_credentials),
             returns="[CredentialRepresentation]",
         ),
         rows.get(
@@ -303,22 +303,24 @@ def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
         rows.put(
             "/credentials/{credential_id}/userLabel",
             "Set the label of a credential",
-            as_caller(credentials.label),
+            as_caller(credentials.label_credential),
             body=Body(media=Media.TEXT),
         ),
         rows.delete(
-            "/credentials/{credential_id}", "Delete a credential", as_caller(credentials.remove)
+            "/credentials/{credential_id}",
+            "Delete a credential",
+            as_caller(credentials.remove_credential),
         ),
         rows.post(
             "/credentials/{credential_id}/moveToFirst",
             "Move a credential before all others",
-            as_caller(credentials.move),
+            as_caller(credentials.move_credential),
             status=204,
         ),
         rows.post(
             "/credentials/{credential_id}/moveAfter/{previous_id}",
             "Move a credential behind another",
-            as_caller(credentials.move),
+            as_caller(credentials.move_credential),
             status=204,
         ),
         rows.put(
@@ -362,7 +364,7 @@ def _groups(groups: UserGroups) -> tuple[Operation, ...]:
             "",
             "List the groups of a user",
             for_realm(
-                groups.page,
+                groups.list_groups,
                 search=_search,
                 page=lambda r: ListingPage(*r.page()),
                 brief=IS_BRIEF,
@@ -373,34 +375,34 @@ def _groups(groups: UserGroups) -> tuple[Operation, ...]:
         rows.get(
             "/count",
             "Count the groups of a user",
-            for_realm(groups.count, search=_search, reply=counted),
+            for_realm(groups.count_groups, search=_search, reply=counted),
             returns="Count",
             query=SEARCH[:1],
         ),
-        rows.put("/{group_id}", "Add a user to a group", as_caller(groups.join)),
-        rows.delete("/{group_id}", "Remove a user from a group", as_caller(groups.leave)),
+        rows.put("/{group_id}", "Add a user to a group", as_caller(groups.join_group)),
+        rows.delete("/{group_id}", "Remove a user from a group", as_caller(groups.leave_group)),
     )
 
 
-def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
+def _sessions(sessions: SessionAdministration) -> tuple[Operation, ...]:
     rows = Resource(_USER, "Sessions of users", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "/sessions",
             "List the online sessions of a user",
-            for_realm(sessions.online),
+            for_realm(sessions.list_online_sessions_of_user),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
             "/offline-sessions/{client}",
             "List the offline sessions of a user with a client",
-            for_realm(sessions.offline),
+            for_realm(sessions.list_offline_sessions_of_user),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
             "/consents",
             "List the clients with offline tokens of a user",
-            for_realm(sessions.consents),
+            for_realm(sessions.list_consents),
             returns="[object]",
         ),
         rows.delete(
@@ -411,7 +413,7 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
         rows.post(
             "/logout",
             "End the sessions of a user and reject its earlier tokens",
-            as_caller(sessions.log_out),
+            as_caller(sessions.end_sessions_of_user),
             status=204,
             harmless="ending sessions gives no access: the user signs in again",
         ),
@@ -424,13 +426,13 @@ def _attack_detection(lockouts: Lockouts) -> tuple[Operation, ...]:
         rows.get(
             "",
             "List the users that are locked out",
-            for_realm(lockouts.render_all),
+            for_realm(lockouts.render_lockouts),
             returns="[Lockout]",
         ),
         rows.delete(
             "",
             "Clear all login failures of the realm",
-            as_caller(lockouts.clear_all),
+            as_caller(lockouts.clear_users),
         ),
         rows.get(
             "/{user_id}",

@@ -95,7 +95,7 @@ class RefusalPages:
             return answer
         exchange.realm = realm
         exchange.security_headers = for_sites(realm.realm.security_headers)
-        client = await self._clients.find(realm, site)
+        client = await self._clients.find_client(realm, site)
         shown = None if client is None else client_display(client)
         view = self._view(
             refusal, site, original, headers, error_id=exchange.request_id, client=shown
@@ -134,7 +134,7 @@ class RefusalPages:
         return replace(
             view,
             switch_action=leading_to(SIGN_OUT_PATH, wanted),
-            session_code=self._codes.issue(values, self._clock.now()),
+            session_code=self._codes.issue_code(values, self._clock.now()),
         )
 
 

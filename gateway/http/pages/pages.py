@@ -50,7 +50,7 @@ class Pages:
         locale = select_locale(realm.localization, visit.preferences)
         texts: Mapping[str, Catalog] = {}
         with suppress(StoreUnavailable):
-            texts = await self._texts.find(realm.id, fallbacks(locale))
+            texts = await self._texts.find_texts(realm.id, fallbacks(locale))
         return PageFrame(
             realm=realm,
             locale=locale,

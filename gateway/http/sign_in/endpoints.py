@@ -52,29 +52,23 @@ from gateway.protocol.authorization import AuthorizationEndpoint, Prompt, Redire
 from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome, Respond
 
 
+@dataclass(frozen=True, slots=True)
 class AuthorizationHandler:
     """Begins a sign-in for a client, or replies at once where the browser is signed in."""
 
-    def __init__(
-        self,
-        endpoint: AuthorizationEndpoint,
-        sign_in: BrowserSignIn,
-        cookies: BrowserCookies,
-        replies: OutcomeReplies,
-    ) -> None:
-        self._endpoint = endpoint
-        self._sign_in = sign_in
-        self._cookies = cookies
-        self._replies = replies
+    _endpoint: AuthorizationEndpoint
+    _sign_in: BrowserSignIn
+    _cookies: BrowserCookies
+    _replies: OutcomeReplies
 
     async def begin(
         self, request: BrowserRequest, exchange: Exchange, use: FlowUse = FlowUse.SIGN_IN
     ) -> Reply:
         """Begin with the page of `use`."""
         try:
-            asked = await self._endpoint.check(request.protocol)
+            asked = await self._endpoint.check_request(request.protocol)
             exchange.log.client = asked.client.client.client_id
-            browser = await self._cookies.browser(request)
+            browser = await self._cookies.read_browser(request)
             if Prompt.CREATE in asked.prompt:
                 use = FlowUse.REGISTRATION
             outcome = await self._sign_in.begin(request.protocol, asked, browser, use)
@@ -83,30 +77,24 @@ class AuthorizationHandler:
         return await self._replies.reply(request, exchange, outcome)
 
 
+@dataclass(frozen=True, slots=True)
 class LoginActions:
     """Handles forms and links of sign-in pages."""
 
-    def __init__(
-        self,
-        sign_in: BrowserSignIn,
-        sign_ins: AuthenticationSessionStore,
-        cookies: BrowserCookies,
-        replies: OutcomeReplies,
-    ) -> None:
-        self._sign_in = sign_in
-        self._sign_ins = sign_ins
-        self._cookies = cookies
-        self._replies = replies
+    _sign_in: BrowserSignIn
+    _sign_ins: AuthenticationSessionStore
+    _cookies: BrowserCookies
+    _replies: OutcomeReplies
 
     async def act(self, request: BrowserRequest, exchange: Exchange, action: str) -> Reply:
         """Perform an action in the sign-in of a tab, or say that the sign-in has ended."""
-        browser = await self._cookies.browser(request)
+        browser = await self._cookies.read_browser(request)
         exchange.log.client = request.protocol.parameters.get("client_id")
         tab, session = request.protocol.parameters.get("tab_id"), None
         try:
             if tab is not None and browser.session_id is not None:
                 realm_id = request.protocol.realm.realm.id
-                session = await self._sign_ins.find(realm_id, browser.session_id, tab)
+                session = await self._sign_ins.find_tab(realm_id, browser.session_id, tab)
             if session is None:
                 outcome = await self._without_session(request, browser)
             else:
@@ -121,7 +109,10 @@ class LoginActions:
         if result is not None and browser.identity is not None:
             return Respond(result)
         return await self._sign_in.after_end(
-            request.protocol, browser, restart=self._cookies.restart(request), client_data=data
+            request.protocol,
+            browser,
+            restart=self._cookies.find_restart_request(request),
+            client_data=data,
         )
 
     async def _in_session(
@@ -150,26 +141,20 @@ _REFERRER_POLICY: Final = ("referrerPolicy", "no-referrer")
 """Whatever the realm sets: the URL of the page is a secret."""
 
 
+@dataclass(frozen=True, slots=True)
 class ActionTokenPages:
     """The handler of links."""
 
-    def __init__(
-        self,
-        endpoint: ActionTokenEndpoint,
-        cookies: BrowserCookies,
-        replies: OutcomeReplies,
-        pages: PageReplies,
-    ) -> None:
-        self._endpoint = endpoint
-        self._cookies = cookies
-        self._replies = replies
-        self._pages = pages
+    _endpoint: ActionTokenEndpoint
+    _cookies: BrowserCookies
+    _replies: OutcomeReplies
+    _pages: PageReplies
 
     async def __call__(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         headers = exchange.security_headers or SecurityHeaders()
         exchange.security_headers = headers.with_value(*_REFERRER_POLICY)
         exchange.log.client = request.protocol.parameters.get("client_id")
-        browser = await self._cookies.browser(request)
+        browser = await self._cookies.read_browser(request)
         key = request.protocol.parameters.get(_KEY)
         if not request.is_form:
             found = await self._endpoint.confirm(request.protocol, key, browser)
@@ -207,7 +192,7 @@ _DEVICE: Final = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
 
 @dataclass(frozen=True, slots=True)
 class SignInEndpoints:
-    """What answers the URLs, and what renders their pages."""
+    """The handlers of the URLs, and the renderer of their pages."""
 
     authorization: AuthorizationHandler
     actions: LoginActions

@@ -67,7 +67,7 @@ def account_url(issuer: str, page: AccountPage, **parameters: str) -> str:
 
 
 def result_url(issuer: str, result: AccountResult) -> str:
-    """Return the URL of the page that a sign-in was for, with what became of its action."""
+    """Return the URL of the page that a sign-in was for, with the result of its action."""
     return account_url(issuer, result.page, kc_action=result.action, kc_action_status=result.status)
 
 
@@ -111,7 +111,7 @@ _CLIENT_DATA: Final = {
     "st": "state",
     "ap": "account_page",
 }
-"""Keycloak's names of what a form keeps of the request, and the names of parameters."""
+"""Keycloak's short names of the parameters that a form keeps of the request."""
 
 
 def write_client_data(stored: Mapping[str, str]) -> str:
@@ -199,7 +199,7 @@ class OutcomeReplies:
 
     async def _ask(self, request: BrowserRequest, outcome: Challenged | AskConsent) -> Reply:
         protocol, session = request.protocol, outcome.session
-        cookies = self._cookies.began(protocol, session)
+        cookies = self._cookies.issue_sign_in_cookies(protocol, session)
         action = _action(request, session)
         shown = action_url(protocol.issuer, action, session, with_code=False)
         if isinstance(outcome, AskConsent):
@@ -214,7 +214,7 @@ class OutcomeReplies:
         cookies = (
             (EXPIRED[CookieName.RESTART],)
             if signed_in is None
-            else self._cookies.signed_in(
+            else self._cookies.issue_session_cookies(
                 request.protocol, signed_in, outcome.remember, outcome.browser_id
             )
         )

@@ -4,8 +4,8 @@ from gateway.protocol.authorization.checks import PROMPTS, RESPONSE_TYPES
 from gateway.protocol.authorization.endpoints import (
     AuthorizationEndpoint,
     PushedRequest,
-    PushedRequestEndpoint,
     keep_pushed_request,
+    push_request,
 )
 from gateway.protocol.authorization.errors import (
     PageError,

@@ -42,10 +42,7 @@ from gateway.protocol.scopes import OPENID, grant_scopes
 
 
 def check_repeated_parameters(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError where a parameter comes twice.
-
-    Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization; attacks C19.
-    """
+    """Refuse repeats. Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization; attacks C19."""
     if draft.request.parameters.repeated:
         failure = EventFailure(EventError.INVALID_REQUEST)
         raise OAuthError("invalid_request", "duplicated parameter", event=failure)
@@ -86,10 +83,10 @@ USED_UP: Final = "PAR not found, not issued or used multiple times."
 
 
 async def check_pushed_request(draft: AuthorizationDraft) -> None:
-    """Read what was pushed; raises PageError or StoreUnavailable.
+    """Take the pushed parameters alone; raises PageError or StoreUnavailable.
 
-    Parameters beside it do not count. Users may reload the page: the request is used up when its
-    response is issued. Spec: RFC 9126 §4; Keycloak: 12.8 PAR
+    The reference is used up with the response, so users may reload. Spec: RFC 9126 §4; Keycloak:
+    12.8 PAR
     """
     uri = draft.parameters.get("request_uri")
     if uri is None or not uri.startswith(PUSHED):
@@ -102,7 +99,7 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
         )
     realm_id, client = draft.request.realm.realm.id, draft.client.client
     reference = uri.removeprefix(PUSHED)
-    pushed = await draft.services.pushed_requests.find(realm_id, client.id, reference)
+    pushed = await draft.services.pushed_requests.find_request(realm_id, client.id, reference)
     if pushed is None:
         raise invalid_request_page(USED_UP)
     draft.parameters, draft.certificate = pushed.values, pushed.certificate
@@ -111,11 +108,9 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
 
 
 def check_sizes(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a parameter that is too long.
+    """Raise OAuthError for a parameter that is too long. attacks C24.
 
-    Keycloak leaves out what is too long. Here the client gets an error: a response without its
-    `state`, or a token without its `nonce`, would be refused there for no reason that anybody could
-    see. attacks C24.
+    Keycloak drops it, and the client would refuse the response for an invisible reason.
     """
     for name, longest in LONGEST_PARAMETERS.items():
         text = draft.parameters.get(name)
@@ -125,10 +120,7 @@ def check_sizes(draft: AuthorizationDraft) -> None:
 
 
 def check_policies_at_start(draft: AuthorizationDraft) -> None:
-    """Raise PageError: the redirect URI is not verified yet.
-
-    A pushed request has no browser yet. Keycloak: client policies (26.7)
-    """
+    """Raise PageError where policies refuse the start. Keycloak: client policies (26.7)."""
     if draft.is_push:
         return
     client = draft.client.client
@@ -143,8 +135,8 @@ def check_policies_at_start(draft: AuthorizationDraft) -> None:
 def check_redirect_uri(draft: AuthorizationDraft) -> None:
     """Keep the redirect URI and the state; raises PageError.
 
-    A request without `openid` may leave it out where the client has one alone. Keycloak: 12.10
-    authorization; Spec: RFC 6749 §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
+    A request without `openid` may omit the only one. Keycloak: 12.10 authorization; Spec: RFC 6749
+    §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
     """
     uri = draft.parameters.get("redirect_uri")
     found = uri
@@ -172,14 +164,13 @@ RESPONSE_TYPES: Final = (
     *("code", "none", "id_token", "token", "id_token token"),
     *("code id_token", "code token", "code id_token token"),
 )
-"""Those that clients may ask for, in the order of discovery."""
+"""The values that clients may ask for, in the order of discovery."""
 
 
 def check_response_type(draft: AuthorizationDraft) -> None:
-    """Keep the response type; raises OAuthError.
+    """Keep the response type, its words in any order; raises OAuthError.
 
-    Its words may be in any order. Keycloak: 12.10 authorization; Spec: RFC 6749 §3.1.1, RFC 9101
-    §6.3
+    Keycloak: 12.10 authorization; Spec: RFC 6749 §3.1.1, RFC 9101 §6.3
     """
     text = draft.parameters.get("response_type")
     if text is None:
@@ -240,10 +231,7 @@ def _default_response_mode(draft: AuthorizationDraft, text: str | None) -> Respo
 
 
 def check_flows(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a flow that is disabled for the client.
-
-    Keycloak: 12.10 authorization.
-    """
+    """Raise OAuthError for a disabled flow. Keycloak: 12.10 authorization."""
     client = draft.client.client
     of_code = draft.response_type & {ResponseType.CODE, ResponseType.NONE}
     if of_code and not client.standard_flow_enabled:
@@ -277,10 +265,7 @@ def _disabled_flow(flow: str) -> OAuthError:
 
 
 def check_pushed_only(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a request that had to be pushed.
-
-    Spec: RFC 9126 §6; Keycloak: 12.8 PAR.
-    """
+    """Raise OAuthError where a push is required. Spec: RFC 9126 §6; Keycloak: 12.8 PAR."""
     required = draft.client.client.authorization.pushed_requests_only
     if required and draft.pushed_reference is None and not draft.is_push:
         text = "Pushed Authorization Request is only allowed."
@@ -288,10 +273,7 @@ def check_pushed_only(draft: AuthorizationDraft) -> None:
 
 
 def check_nonce(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError where the nonce is missing.
-
-    Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11.
-    """
+    """Require a nonce for ID tokens. Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11."""
     if ResponseType.ID_TOKEN in draft.response_type and draft.parameters.get("nonce") is None:
         raise refused("invalid_request", "Missing parameter: nonce", EventError.INVALID_REQUEST)
 
@@ -308,10 +290,7 @@ _LARGEST_MAX_AGE: Final = 2**31 - 1
 
 
 def check_max_age(draft: AuthorizationDraft) -> None:
-    """Keep the number; raises PageError.
-
-    Spec: OpenID Connect Core §3.1.2.1; Keycloak: 12.10 authorization.
-    """
+    """Keep the seconds; raises PageError. Spec: OpenID Connect Core §3.1.2.1."""
     text = draft.parameters.get("max_age")
     if text is None:
         return
@@ -322,14 +301,13 @@ def check_max_age(draft: AuthorizationDraft) -> None:
 
 
 PROMPTS: Final = (Prompt.NONE, Prompt.LOGIN, Prompt.CONSENT)
-"""Those that every realm knows, in the order of discovery."""
+"""The values that every realm knows, in the order of discovery."""
 
 
 def check_prompt(draft: AuthorizationDraft) -> None:
-    """Keep the words that are known; raises OAuthError.
+    """Keep the known words; raises OAuthError where `none` is not alone.
 
-    `none` stands alone: nothing may be shown, so nothing else can be asked for. `create` shows the
-    page of registration, where the realm permits users to register. Spec: OpenID Connect Core
+    `create` shows the page of registration, where the realm permits it. Spec: OpenID Connect Core
     §3.1.2.1; Keycloak: 12.10 authorization
     """
     words = frozenset((draft.parameters.get("prompt") or "").split())
@@ -343,11 +321,7 @@ def check_prompt(draft: AuthorizationDraft) -> None:
 
 
 def check_claims(draft: AuthorizationDraft) -> None:
-    """Keep the claims; raises OAuthError.
-
-    Keycloak leaves out what it cannot read. Here the client gets an error, since an essential claim
-    in it would be lost. Spec: OpenID Connect Core §5.5
-    """
+    """Keep the claims; raises OAuthError for unreadable ones. Spec: OpenID Connect Core §5.5."""
     text = draft.parameters.get("claims")
     if not text:
         return
@@ -369,16 +343,15 @@ def _refused_claims() -> OAuthError:
 
 
 def check_id_token_hint(draft: AuthorizationDraft) -> None:
-    """Keep the user that a valid hint names.
+    """Keep the user of a valid hint; an invalid one is ignored, as in Keycloak.
 
-    Keycloak leaves out one that it cannot verify, and so does this: the client compares the user
-    that signs in with the one it expected. Spec: OpenID Connect Core §3.1.2.1; attacks C23
+    Spec: OpenID Connect Core §3.1.2.1; attacks C23
     """
     token = draft.parameters.get("id_token_hint")
     if not token:
         return
     try:
-        claims = draft.request.realm.key_ring.verify(token, draft.request.now)
+        claims = draft.request.realm.key_ring.verify_token(token, draft.request.now)
     except InvalidToken:
         return
     subject = claims.get("sub")
@@ -392,10 +365,9 @@ def _is_for_client(draft: AuthorizationDraft, audience: Any) -> bool:
 
 
 def check_policies(draft: AuthorizationDraft) -> None:
-    """Keep what the policies demand of the sign-in; raises OAuthError for a refused request.
+    """Keep the demands of the policies on the sign-in; raises OAuthError.
 
-    Keycloak judges a pushed request when it is used (AUTHORIZATION_REQUEST); here its client learns
-    of the refusal at once, and it is judged again when it is used.
+    Unlike in Keycloak, a pushed request is judged when it is pushed, and again when it is used.
     """
     if realm_policies(draft.request.realm):
         draft.demands = check_authorization_request(draft.request, _judged(draft))
@@ -429,10 +401,7 @@ def _judged(draft: AuthorizationDraft) -> AuthorizationRequested:
 
 
 def _with_key(draft: AuthorizationDraft) -> Mapping[str, str]:
-    """Return the parameters; a proof with which a request is pushed counts as its `dpop_jkt`.
-
-    Spec: RFC 9449 §10.1
-    """
+    """Return the parameters; the proof of a push counts as `dpop_jkt`. Spec: RFC 9449 §10.1."""
     proved = draft.request.proof_key
     return draft.parameters if proved is None else {DPOP_KEY: proved, **draft.parameters}
 

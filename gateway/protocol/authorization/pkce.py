@@ -22,9 +22,9 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 def check_code_challenge(draft: AuthorizationDraft) -> None:
     """Keep the challenge; raises OAuthError.
 
-    Without `pkce.code.challenge.method` a client may leave PKCE out, as in Keycloak; RFC 9700
-    §2.1.1 demands it of public clients, so administrators should set S256 there. Spec: RFC 7636
-    §4.3, §4.4.1; Keycloak: 12.10 authorization; attacks C7
+    It is optional unless `pkce.code.challenge.method` is set, as in Keycloak; RFC 9700 §2.1.1
+    demands it of public clients. Spec: RFC 7636 §4.3, §4.4.1; Keycloak: 12.10 authorization;
+    attacks C7
     """
     if ResponseType.CODE not in draft.response_type:
         return
@@ -70,13 +70,10 @@ class _AcceptedVerifier(VerifiedCodeVerifier):
 def require_verifier(
     verifier: str | None, challenge: str | None, method: str | None, *, enforced: bool
 ) -> VerifiedCodeVerifier | None:
-    """Raise OAuthError unless the verifier is the one that the challenge was made from.
+    """Raise OAuthError unless the verifier fits the challenge; None without both.
 
-    Return what it proves; None without a challenge.
-
-    A verifier without a challenge is refused: the challenge may have been removed on the way to the
-    authorization endpoint. `enforced` is for clients that must use PKCE. Spec: RFC 7636 §4.1, §4.6;
-    Keycloak: 1.4 (rows 8 to 11); attacks: C7
+    A verifier without a challenge is refused, since the challenge may have been removed; `enforced`
+    demands PKCE. Spec: RFC 7636 §4.1, §4.6; Keycloak: 1.4 (rows 8 to 11); attacks: C7
     """
     if verifier is None:
         if challenge is not None or enforced:

@@ -63,10 +63,7 @@ PARAMETERS: Final = tuple(LONGEST_PARAMETERS)
 
 
 def text_of(claim: Any) -> str | None:
-    """Return a claim of a request object as the text of a parameter; None for null.
-
-    Spec: OpenID Connect Core §6.1 (numbers and objects stand as JSON in it)
-    """
+    """Return a claim as text of a parameter, None for null. Spec: OpenID Connect Core §6.1."""
     if claim is None or isinstance(claim, str):
         return claim
     return json.dumps(claim)
@@ -77,7 +74,7 @@ LARGEST_STORED: Final = 24 * 1024
 
 
 class ResponseType(StrEnum):
-    """What a response may consist of. Spec: OAuth 2.0 Multiple Response Type Encoding Practices."""
+    """The parts of a response. Spec: OAuth 2.0 Multiple Response Type Encoding Practices."""
 
     CODE = "code"
     ID_TOKEN = "id_token"  # noqa: S105 - a response type
@@ -86,7 +83,7 @@ class ResponseType(StrEnum):
 
 
 class Prompt(StrEnum):
-    """What a client may demand of the sign-in. Spec: OpenID Connect Core §3.1.2.1."""
+    """A client's demands on the sign-in. Spec: OpenID Connect Core §3.1.2.1."""
 
     NONE = "none"
     LOGIN = "login"
@@ -108,10 +105,7 @@ class CodeChallenge:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLevel:
-    """The level of authentication that is asked for; one that is `essential` must be reached.
-
-    Spec: OpenID Connect Core §5.5.1.1; Keycloak: 12.10 (step-up)
-    """
+    """A requested level; an `essential` one must be reached. OpenID Connect Core §5.5.1.1."""
 
     level: int
     essential: bool = False
@@ -177,12 +171,12 @@ class AuthorizationRequest(SignInRequest):
 
     @property
     def target(self) -> ResponseTarget:
-        """Where the response goes."""
+        """The target of the response."""
         return ResponseTarget(self.client.client, self.redirect_uri, self.response_mode, self.state)
 
     @property
     def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of the request."""
+        """The details of the request for the event of the sign-in."""
         return {
             Detail.AUTH_TYPE: "code",
             Detail.RESPONSE_TYPE: " ".join(sorted(self.response_type)),
@@ -211,31 +205,19 @@ class AuthorizationRequest(SignInRequest):
 
     def stored(self) -> Mapping[str, str]:
         """Return the request as text by names; `restore_request` reads it."""
-        texts = {
+        texts: dict[str, str | None] = {
+            **{name: getattr(self, attribute) for attribute, name in _STORED_TEXTS.items()},
             "client_id": self.client.client.client_id,
-            "redirect_uri": self.redirect_uri,
             "redirect_uri_sent": "true" if self.redirect_uri_sent else None,
-            "pushed_reference": self.pushed_reference,
             "response_type": " ".join(sorted(self.response_type)),
             "response_mode": str(self.response_mode),
             "scope": " ".join(self.scopes.names),
-            "state": self.state,
-            "nonce": self.nonce,
             "prompt": " ".join(sorted(self.prompt)) or None,
             "max_age": None if self.max_age is None else str(self.max_age // _ONE_SECOND),
-            "login_hint": self.login_hint,
-            "hinted_user": self.hinted_user,
             "level": None if self.level is None else str(self.level.level),
             "level_essential": "true" if self.level and self.level.essential else None,
-            "acr_values": self.acr_values,
             "claims": _compact_json(self.claims) if self.claims else None,
             "ui_locales": " ".join(self.ui_locales) or None,
-            "display": self.display,
-            "kc_action": self.action,
-            "kc_action_parameter": self.action_parameter,
-            "kc_idp_hint": self.identity_provider,
-            "certificate": self.certificate,
-            "proof_key": self.proof_key,
             "requires_consent": "true" if self.requires_consent else None,
         }
         if self.enforced_flow is not None:
@@ -249,57 +231,57 @@ class AuthorizationRequest(SignInRequest):
 
 
 _ONE_SECOND: Final = timedelta(seconds=1)
+_SAME_NAMES: Final = (
+    *("redirect_uri", "pushed_reference", "state", "nonce", "login_hint", "hinted_user"),
+    *("acr_values", "display", "certificate", "proof_key"),
+)
+_STORED_TEXTS: Final[Mapping[str, str]] = {
+    **{name: name for name in _SAME_NAMES},
+    "action": "kc_action",
+    "action_parameter": "kc_action_parameter",
+    "identity_provider": "kc_idp_hint",
+}
+"""Fields that are texts or None -> their names in a stored request."""
 
 
 def restore_request(
     stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
 ) -> AuthorizationRequest:
-    """Return the request that `stored` was written from, for the same client.
-
-    Scopes that the client has lost since are left out. Raises StoredRequestUnusable.
-    """
+    """Return the request of `stored` without lost scopes; raises StoredRequestUnusable."""
     if sum(len(name) + len(text) for name, text in stored.items()) > LARGEST_STORED:
         raise StoredRequestUnusable(f"larger than {LARGEST_STORED} characters")
     if stored.get("client_id") != client.client.client_id:
         raise StoredRequestUnusable("the request of another client")
     try:
         requires_consent = "requires_consent" in stored
+        texts: dict[str, Any] = {
+            **{attribute: stored.get(name) for attribute, name in _STORED_TEXTS.items()},
+            "redirect_uri": stored["redirect_uri"],
+        }
         return AuthorizationRequest(
+            **texts,
             client=asking_for_consent(client) if requires_consent else client,
             requires_consent=requires_consent,
-            redirect_uri=stored["redirect_uri"],
             redirect_uri_sent="redirect_uri_sent" in stored,
-            pushed_reference=stored.get("pushed_reference"),
             response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
             response_mode=ResponseMode(stored["response_mode"]),
             scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
-            state=stored.get("state"),
-            nonce=stored.get("nonce"),
             prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
             max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
-            login_hint=stored.get("login_hint"),
-            hinted_user=stored.get("hinted_user"),
             level=_level(stored) if "level" in stored else None,
-            acr_values=stored.get("acr_values"),
             enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
             claims=_claims(stored["claims"]) if "claims" in stored else {},
             ui_locales=tuple(stored.get("ui_locales", "").split()),
-            display=stored.get("display"),
             code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
             if "code_challenge" in stored
             else None,
-            action=stored.get("kc_action"),
-            action_parameter=stored.get("kc_action_parameter"),
-            identity_provider=stored.get("kc_idp_hint"),
-            certificate=stored.get("certificate"),
-            proof_key=stored.get("proof_key"),
         )
     except (KeyError, ValueError, OverflowError, RecursionError) as error:
         raise StoredRequestUnusable(f"malformed: {type(error).__name__}") from error
 
 
 def asking_for_consent(client: ClientEntry) -> ClientEntry:
-    """Return the client as one that requires consent."""
+    """Return the client, which now requires consent."""
     return replace(client, client=replace(client.client, consent_required=True))
 
 
@@ -328,7 +310,7 @@ _NO_DEMANDS: Final = SignInDemands()
 
 @dataclass(frozen=True, slots=True)
 class CheckServices:
-    """What checks look things up in."""
+    """The stores and rules that checks use."""
 
     directory: Directory
     pushed_requests: PushedRequestStore
@@ -338,10 +320,7 @@ class CheckServices:
 
 @dataclass(slots=True)
 class AuthorizationDraft:
-    """A request in the course of its checks: each check fills in what it has verified.
-
-    `parameters` are those that count: of the request, of its request object, or the pushed ones.
-    """
+    """A request during its checks; `parameters` are the effective ones."""
 
     request: ProtocolRequest
     services: CheckServices
@@ -367,7 +346,7 @@ class AuthorizationDraft:
     """The classes of authentication that are asked for, or those of the client by default."""
     level: RequestedLevel | None = None
     demands: SignInDemands = _NO_DEMANDS
-    """What client policies demand of the sign-in."""
+    """The demands of client policies on the sign-in."""
     code_challenge: CodeChallenge | None = None
     hinted_user: str | None = field(default=None, repr=False)
     request_object: VerifiedRequestObject | None = field(default=None, repr=False)

@@ -84,7 +84,7 @@ async def _verified(
             token = _decrypted(draft, client, token)
         is_signed = signatures.read_claims(token).algorithm != UNSIGNED
         unsigned = None if is_signed else signatures.read_unsigned(token)
-        said = unsigned or await signatures.verify(client, token)
+        said = unsigned or await signatures.verify_claims(client, token)
     except InvalidToken as error:
         raise _refused(f"Invalid request object: {error}") from error
     wanted = client.request_objects.algorithm

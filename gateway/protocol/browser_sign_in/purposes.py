@@ -1,4 +1,4 @@
-"""The purposes of a sign-in: each decides what follows when the user has signed in, or refuses.
+"""The purposes of a sign-in: each has its response to a user who has signed in, or refuses.
 
 Keycloak: 16.2 mailed links, ExecuteActionsActionTokenHandler (links of mails)
 """
@@ -263,7 +263,7 @@ class Purposes:
     joining: SessionJoining
 
     def purpose_of(self, asked: SignInRequest) -> Purpose:
-        """Return the purpose of what was asked for."""
+        """Return the purpose of a request."""
         match asked:
             case AuthorizationRequest():
                 return ClientPurpose(asked, self.endpoint, self.completion)
@@ -275,17 +275,17 @@ class Purposes:
                 return LinkPurpose(asked)
         raise TypeError(f"a sign-in for {type(asked).__name__} has no purpose")
 
-    async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
+    async def restore_purpose(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
         """Return the purpose that a sign-in has stored.
 
         Raises PageError where the client has changed meanwhile, StoredRequestUnusable and
         StoreUnavailable.
         """
         if DEVICE_NOTE in stored:
-            return self.purpose_of(await self.user_codes.resume(request, stored))
+            return self.purpose_of(await self.user_codes.resume_device(request, stored))
         if ACCOUNT_NOTE in stored:
             return self.purpose_of(await self.console.resume(request, stored))
         if _LINK_NOTE in stored:
             client = await self.endpoint.find_client(request, stored)
             return self.purpose_of(restore_link(stored, request, client))
-        return self.purpose_of(await self.endpoint.resume(request, stored))
+        return self.purpose_of(await self.endpoint.resume_request(request, stored))

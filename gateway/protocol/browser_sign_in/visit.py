@@ -66,10 +66,10 @@ _LONGEST_LOCALE: Final = 35
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class BrowserRequestContext:
     """One request of a browser for a sign-in; `is_new` before anything of it was stored.
 
-    `use` says what the sign-in begins with: signing in, or registration.
+    `use` is the flow that the sign-in begins with, such as that of registration.
     """
 
     request: ProtocolRequest
@@ -86,7 +86,7 @@ class Visit:
 
     @property
     def context(self) -> SignInContext:
-        """What the engine decides by."""
+        """The input of the engine."""
         request, asked, identity = self.request, self.asked, self.browser.identity
         level = asked.level
         enforced = asked.enforced_flow if self.use is FlowUse.SIGN_IN else None
@@ -190,7 +190,7 @@ def _sets_what_is_offered(rules: SignInRules) -> bool:
 
 
 def offered_flows(entry: RealmEntry) -> tuple[FlowUse, ...]:
-    """Return what the page of a sign-in links to."""
+    """Return the flows that the page of a sign-in links to."""
     uses = (FlowUse.REGISTRATION, FlowUse.RESET_CREDENTIALS)
     return tuple(
         use
@@ -221,7 +221,9 @@ def with_locale(session: AuthenticationSession, request: ProtocolRequest) -> Aut
     return replace(session, notes={**session.notes, **_locale_note(request)})
 
 
-def note_failure(visit: Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
+def note_failure(
+    visit: BrowserRequestContext, session: AuthenticationSession, failure: SignInRefused
+) -> None:
     """Note the event of a form that was refused."""
     event = visit.request.event
     note_refusal(event, failure)
@@ -229,7 +231,9 @@ def note_failure(visit: Visit, session: AuthenticationSession, failure: SignInRe
     event.error = failure.event_error
 
 
-def note_declined(visit: Visit, session: AuthenticationSession, declined: ActionDeclined) -> None:
+def note_declined(
+    visit: BrowserRequestContext, session: AuthenticationSession, declined: ActionDeclined
+) -> None:
     """Note the event of a required action that the user has declined."""
     event = visit.request.event
     event.kind = EventType.CUSTOM_REQUIRED_ACTION
@@ -239,9 +243,9 @@ def note_declined(visit: Visit, session: AuthenticationSession, declined: Action
 
 
 def note_changes(
-    visit: Visit, session: AuthenticationSession, changes: tuple[AccountChange, ...]
+    visit: BrowserRequestContext, session: AuthenticationSession, changes: tuple[AccountChange, ...]
 ) -> None:
-    """Note the events of what a required action has changed."""
+    """Note the events of the changes that a required action has made."""
     event = visit.request.event
     event.user_id = session.user_id
     event.details |= event_details(visit, session)
@@ -250,7 +254,7 @@ def note_changes(
     )
 
 
-def event_details(visit: Visit, session: AuthenticationSession) -> dict[str, str]:
+def event_details(visit: BrowserRequestContext, session: AuthenticationSession) -> dict[str, str]:
     """Return the details that every event of a sign-in has."""
     details: dict[str, str] = {
         Detail.AUTH_METHOD: OPENID_CONNECT,

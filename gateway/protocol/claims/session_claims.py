@@ -71,10 +71,10 @@ def _configured_audience(mapper: ProtocolMapper) -> AddClaims | None:
     if not audience:
         return None
 
-    def add(claims: MappedClaims, _: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, _: TokenSubject) -> None:
         claims.add_audiences((audience,))
 
-    return add
+    return add_claims
 
 
 def _audience_of_roles(claims: MappedClaims, subject: TokenSubject) -> None:
@@ -99,10 +99,10 @@ def _hardcoded_claim(mapper: ProtocolMapper) -> AddClaims | None:
     if not text or write is None:
         return None
 
-    def add(claims: MappedClaims, _: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, _: TokenSubject) -> None:
         write(claims, (text,))
 
-    return add
+    return add_claims
 
 
 def _session_note(mapper: ProtocolMapper) -> AddClaims | None:
@@ -113,12 +113,12 @@ def _session_note(mapper: ProtocolMapper) -> AddClaims | None:
     if not note or write is None:
         return None
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         text = subject.session_notes.get(note)
         if text is not None:
             write(claims, (text,))
 
-    return add
+    return add_claims
 
 
 def _value_error(config: Mapping[str, str]) -> FieldError | None:

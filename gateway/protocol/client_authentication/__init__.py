@@ -53,7 +53,7 @@ _SEVERAL_CREDENTIALS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedClient:
-    """A client that proved itself, or a public one that needed no proof."""
+    """A client that proved itself, or a public client, which needs no proof."""
 
     entry: ClientEntry
     method: str
@@ -79,10 +79,9 @@ class ClientAuthenticator:
         self._methods = {name: method(services) for name, method in METHODS.items()}
 
     async def authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """Authenticate the client, and refuse a bearer-only one: it may not ask for tokens.
+        """Authenticate the client, unless bearer-only, and check the page's origin.
 
-        A page must be of the client's web origins. Raises ClientAuthenticationFailed, OAuthError,
-        OriginRefused or StoreUnavailable.
+        Raises ClientAuthenticationFailed, OAuthError, OriginRefused or StoreUnavailable.
         """
         caller = await self._authenticated(request)
         request.page.require(caller.entry.client.allowed_origins)
@@ -152,10 +151,7 @@ class ClientAuthenticator:
     def _offered_method(
         self, client: Client, request: ProtocolRequest
     ) -> ClientAuthenticationMethod | None:
-        """Return the client's method, None for a public client, which needs that of secrets.
-
-        Refuses a method that the realm's client flow does not offer.
-        """
+        """Return the method, None for public clients; the realm's flow must have the method."""
         name = ClientSecret.authenticator
         if not client.public_client:
             name = client.client_authenticator_type
@@ -174,11 +170,10 @@ class ClientAuthenticator:
 
 
 def _require_one_credential(request: ProtocolRequest, credentials: BasicCredentials | None) -> None:
-    """Refuse an assertion beside a secret: one of them alone would be verified.
+    """Refuse an assertion beside a secret: only one would be verified.
 
-    Of two secrets the one in the form counts, as in Keycloak; the header's is not compared. A
-    client id without a secret is no credential, and neither is the certificate of the connection,
-    which tokens may be bound to. Spec: RFC 6749 §2.3, §5.2
+    A secret in the form wins over the header, as in Keycloak. Client ids and certificates of the
+    connection are no second credential. Spec: RFC 6749 §2.3, §5.2
     """
     of_header = credentials.secret if credentials is not None else ""
     secret = of_header or request.parameters.raw("client_secret")

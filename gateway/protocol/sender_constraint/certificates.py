@@ -30,10 +30,9 @@ _OTHER_CERTIFICATE: Final = (
 
 
 def thumbprint_to_bind(certificate: ClientCertificate | None) -> str:
-    """Return the thumbprint for a new token of a client that asks for certificate-bound tokens.
+    """Return the thumbprint that a new token is bound to.
 
-    Raises invalid_request when the client presents no certificate, or one that must not be used;
-    the description names the reason.
+    Raises invalid_request, with the reason, without a certificate or for an unusable one.
     """
     if certificate is None:
         raise _unbound(_MISSING_CERTIFICATE)
@@ -43,18 +42,14 @@ def thumbprint_to_bind(certificate: ClientCertificate | None) -> str:
 
 
 def bound_certificate(client: Client, certificate: ClientCertificate | None) -> str | None:
-    """Return the thumbprint that a client's request is bound to; None for an unbound request.
-
-    A client with certificate-bound tokens that asks for a code with its certificate redeems it with
-    the same one. Spec: RFC 8705 §3
-    """
+    """Return the thumbprint that the code of a client is bound to, or None. Spec: RFC 8705 §3."""
     if not client.tokens.certificate_bound or certificate is None or not certificate.binds:
         return None
     return certificate.thumbprint
 
 
 def presents_certificate(certificate: ClientCertificate | None, thumbprint: str | None) -> bool:
-    """Tell whether a request has the certificate with `thumbprint`; True where that is None."""
+    """Return whether a request has the certificate with `thumbprint`; True where that is None."""
     if thumbprint is None:
         return True
     if certificate is None or not certificate.binds:
@@ -71,11 +66,9 @@ def certificate_bound_to(claims: Mapping[str, Any]) -> str | None:
 def certificate_identity_claims(
     certificate: ClientCertificate | None, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, str]:
-    """Return the claims that name the certificate of a bound token besides its thumbprint.
+    """Return claims that name the certificate of a bound token besides its thumbprint.
 
-    Introspection compares them with deny lists: a resource server does not send the certificate,
-    and a thumbprint says nothing of the issuer, nor of the certificate with its other signature.
-    Without a certificate in `cnf` there are no claims.
+    Introspection compares them with deny lists, as it does not see the certificate.
     """
     if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
         return {}
@@ -85,10 +78,7 @@ def certificate_identity_claims(
 
 
 def require_bound(client: Client, claims: Mapping[str, Any]) -> None:
-    """Raise OAuthError where the client has bound tokens and this one is bound to no certificate.
-
-    Such a token was issued before the client had them.
-    """
+    """Raise OAuthError for an unbound, older token of a client with bound tokens."""
     if client.tokens.certificate_bound and certificate_bound_to(claims) is None:
         raise _unproved(_OTHER_CERTIFICATE)
 
@@ -115,7 +105,7 @@ _NO_OVERLAP: Final = timedelta()
 
 @dataclass(frozen=True, slots=True)
 class BoundCertificate:
-    """What a token says of its certificate. `identity` is a digest of names and issuer."""
+    """The claims of a token about its certificate. `identity` is a digest of names and issuer."""
 
     identity: str
     serial: int
@@ -137,16 +127,12 @@ class BoundCertificate:
 
 
 class RenewedCertificates:
-    """Finds out whether the certificate of a request is the renewed one of a token.
+    """Decides whether the certificate of a request is the renewed one of a token.
 
-    A thumbprint says nothing of the certificate behind it, so a token that is issued while an
-    overlap is allowed says the rest in a claim of its own. The gateway reads it from tokens that it
-    has verified, and nothing of it from the request. Nothing is stored.
-
-    The renewed certificate is trusted, has the same subject, the same alternative names, and the
-    same issuer by name and key, begins later, and counts for a limited time from its start. The
-    certificate of the token must be valid still, as a revocation list may omit what has expired,
-    and is checked for revocation at each use. docs/trust-in-certificates.md describes the rule.
+    A thumbprint does not describe its certificate, so tokens that are issued while an overlap is
+    allowed have a claim that does. The renewed certificate is trusted, has the same names and
+    issuer, begins later, and counts for a limited time. That of the token must still be valid and
+    unrevoked. docs/trust-in-certificates.md describes the rule.
     """
 
     def __init__(self, revocations: Revocations) -> None:
@@ -160,10 +146,9 @@ class RenewedCertificates:
         claims: Mapping[str, Any],
         thumbprint: str,
     ) -> bool:
-        """Tell whether `certificate`, that of the request, may replace that with `thumbprint`.
+        """Return whether `certificate` may replace that with `thumbprint`.
 
-        `claims` are those of a verified token of the client, which is bound to `thumbprint`.
-        Raises StoreUnavailable.
+        `claims` are those of a verified token bound to it. Raises StoreUnavailable.
         """
         overlap = overlap_of(request.realm.realm, client)
         if certificate.path is None or not overlap:
@@ -188,11 +173,7 @@ def overlap_of(realm: Realm, client: Client) -> timedelta:
 def renewal_claim(
     request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, Mapping[str, str | int]]:
-    """Return the claim of a token that `confirmation` binds to the request's certificate.
-
-    Empty where no overlap is allowed, and for a certificate that is not trusted: such a claim would
-    only enlarge the token.
-    """
+    """Return the claim that describes the certificate; empty without overlap, path or binding."""
     certificate = request.certificate
     if certificate is None or confirmation is None:
         return {}
@@ -214,10 +195,7 @@ def renewal_claim(
 
 
 def _identity(certificate: ClientCertificate) -> str | None:
-    """Return the digest of names and issuer; None for a certificate that cannot be renewed.
-
-    That is one that is not trusted, one without names, and one that is an anchor itself.
-    """
+    """Return the digest of names and issuer; None for a certificate that cannot be renewed."""
     leaf, path = certificate.leaf, certificate.path
     if not certificate.identifies or path is None or not path.issuer_key or not leaf.names_digest:
         return None

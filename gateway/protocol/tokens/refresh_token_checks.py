@@ -147,10 +147,9 @@ class RefreshTokens:
     async def session_to_end(
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> UserSession | None:
-        """Return the session that the token may end, None where it has ended.
+        """Return the session that the token may end, expired or not; None if it has ended.
 
-        The client's part in it may have idled too long, as the token may have expired. Raises
-        OAuthError or StoreUnavailable.
+        Raises OAuthError or StoreUnavailable.
         """
         issued = replace(_issued(client, token), part=ClientPart.PRESENT)
         return await self._session_of(request, client, token, issued)
@@ -158,10 +157,10 @@ class RefreshTokens:
     async def session_to_leave(
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> UserSession:
-        """Return the session that a client leaves, though its user may be disabled now.
+        """Return the session that a client leaves, also where its use is refused now.
 
-        A denied certificate or a locked device keeps no token from being revoked: the refusal may
-        end, and the revocation does not. Raises OAuthError or StoreUnavailable.
+        A refusal of user, certificate or device may end; the revocation does not. Raises OAuthError
+        or StoreUnavailable.
         """
         issued = replace(_issued(client, token), part=ClientPart.PRESENT)
         issued = replace(issued, certificates=(), device=None)
@@ -195,7 +194,7 @@ class RefreshTokens:
             raise _refused("Invalid refresh token", "it was exchanged from a revoked token")
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
-        """Tell whether the token's family would take it now; asking changes nothing."""
+        """Return whether the token's family would take it now; asking changes nothing."""
         realm, rotations = request.realm.realm, self._database.rotations
         max_reuse = realm.refresh_tokens.max_reuse
         if not realm.refresh_tokens.revoke_on_use:
@@ -213,7 +212,7 @@ class RefreshTokens:
     ) -> tuple[Rotation, str | None]:
         """Use the token; return the answer and the successor's family, None without rotation.
 
-        A token that was issued before the realm began to rotate begins a family under its own id.
+        A token that is older than rotation begins a family under its own id.
         """
         realm, rotations = request.realm.realm, self._database.rotations
         max_reuse = realm.refresh_tokens.max_reuse

@@ -52,7 +52,7 @@ class AsyncConnection:
             return (await self.execute(query.statement, given)).all()
         prepared = query.prepared(self.dialect)
         rows = await driver.fetch(prepared.text, prepared.arguments(**given))
-        return [prepared.read(row) for row in rows]
+        return [prepared.parse_row(row) for row in rows]
 
     def read_ahead(self, query: FixedQuery, given: Mapping[str, Any]) -> None:
         """On SQLite, execute a query together with the next one, for a later `fetch` of it."""

@@ -70,20 +70,20 @@ class SqlDeniedCertificates(SqlResources[DeniedCertificate]):
     async def identities(self, realm_id: str) -> Sequence[DeniedIdentity]:
         columns = entries.c.id, entries.c.serial, entries.c.expires_at
         of_realm = select(*columns).where(entries.c.realm_id == realm_id)
-        return await self._transaction.read(of_realm, lambda row: DeniedIdentity(*row))
+        return await self._transaction.read_rows(of_realm, lambda row: DeniedIdentity(*row))
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.delete(entries, entries.c.expires_at < before)
+        return await self._transaction.delete_rows(entries, entries.c.expires_at < before)
 
 
 class SqlCertificateInventory(SqlRepository):
     """CertificateInventory on SQL."""
 
-    async def list(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
+    async def list_certificates(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
         found: list[StoredCertificate | None] = []
         for rows, read in ((_KEYS, _key), (_AUTHORITIES, _authority), (_CLIENTS, _client)):
             chosen = rows if realm is None else rows.where(realms.c.name == realm)
-            found += await self._transaction.read(chosen, read)
+            found += await self._transaction.read_rows(chosen, read)
         return tuple(each for each in found if each is not None)
 
 
@@ -139,7 +139,7 @@ class SqlExpiryNotices(SqlRepository):
         found: datetime | None = (await self._transaction.execute(last)).scalar_one()
         return found
 
-    async def list(self, realm_id: str, ids: Collection[str]) -> Mapping[str, int]:
+    async def list_reported_days(self, realm_id: str, ids: Collection[str]) -> Mapping[str, int]:
         found: dict[str, int] = {}
         for some in portions(sorted(ids)):
             rows = (
@@ -147,10 +147,10 @@ class SqlExpiryNotices(SqlRepository):
                 .where(expiry_notices.c.realm_id == realm_id, expiry_notices.c.id.in_(some))
                 .group_by(expiry_notices.c.id)
             )
-            found |= dict(await self._transaction.read(rows, lambda row: (row.id, row.days)))
+            found |= dict(await self._transaction.read_rows(rows, lambda row: (row.id, row.days)))
         return found
 
-    async def add(
+    async def add_notices(
         self, realm_id: str, notices: Mapping[str, tuple[int, datetime]], now: datetime
     ) -> None:
         key = {"realm_id": realm_id, "noticed_at": now}
@@ -161,7 +161,7 @@ class SqlExpiryNotices(SqlRepository):
         await self._transaction.insert_missing(expiry_notices, rows)
 
     async def purge(self, before: datetime) -> None:
-        await self._transaction.delete(expiry_notices, expiry_notices.c.expires_at < before)
+        await self._transaction.delete_rows(expiry_notices, expiry_notices.c.expires_at < before)
 
 
 _later: Final = seen.alias("later")
@@ -178,7 +178,7 @@ class SqlSeenCertificates(SqlRepository):
     async def record(self, sightings: Sequence[Sighting]) -> None:
         ids = {sighting.realm_id for sighting in sightings}
         found = select(realms.c.id).where(realms.c.id.in_(sorted(ids)))
-        known = set(await self._transaction.read(found, lambda row: str(row.id)))
+        known = set(await self._transaction.read_rows(found, lambda row: str(row.id)))
         # In one order: two gateways that write the same rows must not wait for each other.
         rows = sorted(
             (_render_sighting(sighting) for sighting in sightings if sighting.realm_id in known),
@@ -205,7 +205,7 @@ class SqlSeenCertificates(SqlRepository):
         for realm_id in sorted(known):
             await self._evict(realm_id)
 
-    async def list(
+    async def list_certificates(
         self, realm: str | None, now: datetime, within: timedelta | None, most: int
     ) -> tuple[SeenCertificate, ...]:
         account = and_(
@@ -225,7 +225,7 @@ class SqlSeenCertificates(SqlRepository):
             rows = rows.where(realms.c.name == realm)
         if within is not None:
             rows = rows.where(_is_due(now, within))
-        return await self._transaction.read(rows, _parse_seen_certificate)
+        return await self._transaction.read_rows(rows, _parse_seen_certificate)
 
     async def summarize(self, now: datetime) -> tuple[ExpirySummary, ...]:
         counts = [func.sum(case((_is_due(now, window), 1), else_=0)) for window in WINDOWS.values()]
@@ -236,19 +236,21 @@ class SqlSeenCertificates(SqlRepository):
             .where(~_IS_RENEWED)
             .group_by(realms.c.name)
         )
-        return await self._transaction.read(rows, _summary)
+        return await self._transaction.read_rows(rows, _summary)
 
     async def purge(self, before: datetime) -> None:
-        await self._transaction.delete(seen, seen.c.expires_at < before)
+        await self._transaction.delete_rows(seen, seen.c.expires_at < before)
 
     async def _evict(self, realm_id: str) -> None:
         """Remove what was seen longest ago where the realm has too many."""
         of_realm = seen.c.realm_id == realm_id
         count = select(func.count()).select_from(seen).where(of_realm)
-        surplus = await self._transaction.count(count) - MOST_SEEN
+        surplus = await self._transaction.count_rows(count) - MOST_SEEN
         if surplus > 0:
             oldest = select(seen.c.id).where(of_realm).order_by(seen.c.last_seen_at, seen.c.id)
-            await self._transaction.delete(seen, of_realm, seen.c.id.in_(oldest.limit(surplus)))
+            await self._transaction.delete_rows(
+                seen, of_realm, seen.c.id.in_(oldest.limit(surplus))
+            )
 
 
 def _is_due(now: datetime, within: timedelta) -> ColumnElement[bool]:

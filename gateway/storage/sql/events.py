@@ -41,6 +41,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from gateway.domain.clock import microseconds_of
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import (
     ALL_NAMES,
@@ -55,7 +56,7 @@ from gateway.domain.events import (
     UserEvent,
     UserEventQuery,
 )
-from gateway.storage.sql.column_types import is_name, microseconds_of
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import admin_events, user_events
 from gateway.storage.sql.text_search import escape, is_like
 from gateway.storage.sql.transaction import SqlRepository, Transaction, values_of
@@ -236,10 +237,10 @@ class EventPages:
     async def page(self, filters: Sequence[Filter], page: EventPage) -> Sequence[Row[Any]]:
         if page.maximum == 0:
             return []
-        await self._set(_ALONG_INDEXES)
+        await self._set_locally(_ALONG_INDEXES)
         leading = await self._leading(filters)
         if isinstance(leading, LikePattern):
-            await self._set(_SORTED)
+            await self._set_locally(_SORTED)
         others = [each.holds(self._events.dialect) for each in filters if each is not leading]
         if leading is None:
             found = self._by_time(others, page)
@@ -247,7 +248,7 @@ class EventPages:
             found = self._found(leading, others, page)
         return (await self._transaction.execute(found)).all()
 
-    async def _set(self, settings: str) -> None:
+    async def _set_locally(self, settings: str) -> None:
         if self._events.dialect == "postgresql":
             await self._transaction.execute(text(settings))
 
@@ -323,7 +324,7 @@ async def remove_oldest(
         .order_by(table.c.time, table.c.id)
         .limit(most)
     )
-    return await transaction.delete(table, table.c.id.in_(oldest), realm_id=realm_id)
+    return await transaction.delete_rows(table, table.c.id.in_(oldest), realm_id=realm_id)
 
 
 def _order(page: EventPage, *columns: ColumnElement[Any]) -> list[ColumnElement[Any]]:
@@ -382,7 +383,7 @@ class SqlUserEvents(SqlRepository):
         pages = EventPages(self._transaction, user_events, realm_id, query.period)
         return tuple(map(_parse_user_event, await pages.page(filters, page)))
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         return await remove_oldest(self._transaction, user_events, realm_id, before, most)
 
 
@@ -445,7 +446,7 @@ class SqlAdminEvents(SqlRepository):
         pages = EventPages(self._transaction, admin_events, realm_id, query.period)
         return tuple(map(_parse_admin_event, await pages.page([*path, *filters], page)))
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         return await remove_oldest(self._transaction, admin_events, realm_id, before, most)
 
 

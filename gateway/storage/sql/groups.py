@@ -50,7 +50,7 @@ _DEFAULT: Final = FixedQuery(
 class SqlGroups(SqlRepository):
     """GroupRepository on SQL."""
 
-    async def list(self, realm_id: str) -> tuple[Group, ...]:
+    async def list_groups(self, realm_id: str) -> tuple[Group, ...]:
         return await _by_path(await self._rows(groups.c.realm_id == realm_id))
 
     async def add(self, group: Group) -> None:
@@ -79,7 +79,7 @@ class SqlGroups(SqlRepository):
 
     async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
         key = {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
-        await self._transaction.delete(group_members, **key)
+        await self._transaction.delete_rows(group_members, **key)
 
     async def default(self, realm_id: str) -> tuple[str, ...]:
         rows = await self._transaction.fetch(_DEFAULT, realm_id=realm_id)
@@ -160,7 +160,7 @@ def path_of(row: Any, known: Mapping[str, Any]) -> str:
 class SqlGroupCatalogue(SqlRepository):
     """GroupCatalogue on SQL."""
 
-    async def list(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
+    async def list_groups(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
         if _is_exact(query):
             page = _matching(select(groups), realm_id, query).offset(query.first)
             rows = list(await self._transaction.execute(page.limit(query.maximum)))
@@ -169,14 +169,16 @@ class SqlGroupCatalogue(SqlRepository):
         found = await self._compared(realm_id, query)
         return await self._by_ids(realm_id, found[query.first : end])
 
-    async def count(self, realm_id: str, query: GroupQuery) -> int:
+    async def count_groups(self, realm_id: str, query: GroupQuery) -> int:
         if not _is_exact(query):
             return len(await self._compared(realm_id, query))
         some = _matching(select(groups.c.id), realm_id, query).order_by(None).subquery()
-        return await self._transaction.count(select(func.count()).select_from(some))
+        return await self._transaction.count_rows(select(func.count()).select_from(some))
 
-    async def find(self, realm_id: str, group_id: str, *, for_update: bool = False) -> Group | None:
-        row = await self._transaction.get(
+    async def find_group(
+        self, realm_id: str, group_id: str, *, for_update: bool = False
+    ) -> Group | None:
+        row = await self._transaction.get_row(
             groups, realm_id, group_id, lambda row: row, for_update=for_update, key_share=True
         )
         return None if row is None else (await self._with_paths(realm_id, [row]))[0]
@@ -239,13 +241,13 @@ class SqlGroupCatalogue(SqlRepository):
         return rows.scalar_one() or 0
 
     async def move(self, realm_id: str, group_id: str, parent: str | None) -> None:
-        found = await self.find(realm_id, group_id)
+        found = await self.find_group(realm_id, group_id)
         name = "" if found is None else found.name
         one = update(groups).where(is_row(groups, realm_id, group_id))
         await self._transaction.change(one.values(parent=parent), taken=name_taken(parent, name))
 
-    async def remove(self, realm_id: str, group_id: str) -> None:
-        await self._transaction.remove(groups, realm_id, group_id)
+    async def remove_group(self, realm_id: str, group_id: str) -> None:
+        await self._transaction.remove_row(groups, realm_id, group_id)
 
     async def _compared(self, realm_id: str, query: GroupQuery) -> Sequence[str]:
         """Return the ids of the matching groups, where the database selects a superset of them."""

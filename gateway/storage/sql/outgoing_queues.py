@@ -218,13 +218,13 @@ class SqlDeliveryQueue(Generic[RetriedT, StatusT]):
     async def _change(self, claimed: RetriedT, values: dict[str, Any]) -> None:
         await self._rows.change([(claimed.realm_id, claimed.id)], values)
 
-    async def _list(
+    async def _list_deliveries(
         self, realm_id: str, first: int, most: int, *conditions: ColumnElement[bool]
     ) -> tuple[StatusT, ...]:
         columns = self._table.c
         shown = select(self._table).where(columns.realm_id == realm_id, *conditions)
         page = shown.order_by(columns.created_at, columns.id).offset(first).limit(most)
-        return await self._transaction.read(page, self._parse_status)
+        return await self._transaction.read_rows(page, self._parse_status)
 
     def _parse_status(self, row: Any) -> StatusT:
         names = (each.name for each in fields(self.status))  # type: ignore[arg-type] # a dataclass
@@ -279,7 +279,7 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
-        return await self._transaction.count(recent)
+        return await self._transaction.count_rows(recent)
 
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
@@ -294,12 +294,12 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
     async def delivered(self, claimed: QueuedMail, now: datetime) -> None:
         await self._change(claimed, {**_SENT, "sent_at": now})
 
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
-        return await self._list(realm_id, first, most, mails.c.sent_at.is_(None))
+    async def list_deliveries(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
+        return await self._list_deliveries(realm_id, first, most, mails.c.sent_at.is_(None))
 
     async def purge(self, now: datetime) -> None:
         over = or_(mails.c.sent_at <= now - PERIOD, mails.c.failed_at <= now - MAILS_KEPT)
-        await self._transaction.delete(mails, over)
+        await self._transaction.delete_rows(mails, over)
 
     def _read(self, row: Any) -> QueuedMail | None:
         try:
@@ -381,10 +381,12 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
         return tuple(map(_delivery, await self._rows.claim(now, lease, most, busy)))
 
     async def delivered(self, claimed: WebhookDelivery, now: datetime) -> None:  # noqa: ARG002
-        await self._transaction.remove(webhooks, claimed.realm_id, claimed.id)
+        await self._transaction.remove_row(webhooks, claimed.realm_id, claimed.id)
 
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[WebhookStatus, ...]:
-        return await self._list(realm_id, first, most)
+    async def list_deliveries(
+        self, realm_id: str, first: int, most: int
+    ) -> tuple[WebhookStatus, ...]:
+        return await self._list_deliveries(realm_id, first, most)
 
     async def retry(self, realm_id: str, now: datetime) -> int:
         given_up = webhooks.c.realm_id == realm_id, webhooks.c.failed_at.is_not(None)
@@ -395,7 +397,7 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
         )
 
     async def purge(self, now: datetime) -> None:
-        await self._transaction.delete(webhooks, webhooks.c.failed_at <= now - WEBHOOKS_KEPT)
+        await self._transaction.delete_rows(webhooks, webhooks.c.failed_at <= now - WEBHOOKS_KEPT)
 
 
 def _delivery(row: Any) -> WebhookDelivery:
@@ -412,7 +414,7 @@ class SqlLogoutNotices:
         self._transaction = transaction
         self._rows = DeliveryRows(transaction, notices)
 
-    async def add(self, added: Sequence[LogoutNotice]) -> None:
+    async def add_notices(self, added: Sequence[LogoutNotice]) -> None:
         rows = [values_of(each, _FIELDS) | {"due_at": each.created_at} for each in added]
         await self._transaction.insert_missing(notices, rows)
         if rows:
@@ -431,9 +433,9 @@ class SqlLogoutNotices:
         key = (notice.realm_id, notice.session_id, notice.client)
         await self._rows.change([key], {"due_at": due_at})
 
-    async def remove(self, notice: LogoutNotice) -> None:
+    async def remove_notice(self, notice: LogoutNotice) -> None:
         key = values_of(notice, ("realm_id", "session_id", "client"))
-        await self._transaction.delete(notices, **key)
+        await self._transaction.delete_rows(notices, **key)
 
 
 def _parse_notice(row: Any) -> LogoutNotice:

@@ -72,7 +72,7 @@ class SqlRealms(SealedRepository):
         return await self._transaction.first(one, lambda row: read_realm_row(row, self._secrets))
 
     async def get_for_update(self, name: str) -> Realm | None:
-        # As in `Transaction.get`: SQLite has no such lock and needs none.
+        # As in `Transaction.get_row`: SQLite has no such lock and needs none.
         if is_name(name) and self._transaction.dialect != "sqlite":
             realm = select(realms.c.id).where(realms.c.name == name)
             await self._transaction.execute(realm.with_for_update(key_share=True))
@@ -85,7 +85,7 @@ class SqlRealms(SealedRepository):
         named = select(realms.c.name).where(realms.c.id == realm_id)
         return await self._transaction.first(named, lambda row: str(row.name))
 
-    async def list(self) -> tuple[Realm, ...]:
+    async def list_realms(self) -> tuple[Realm, ...]:
         rows = await self._transaction.execute(_AS_TEXT.order_by(realms.c.name))
         return tuple(read_realm_row(row, self._secrets) for row in rows)
 
@@ -98,12 +98,12 @@ class SqlRealms(SealedRepository):
         one = update(realms).where(realms.c.id == realm.id).values(self._values(realm))
         await self._transaction.change(one, taken=_realm_conflict(realm))
 
-    async def remove(self, realm_id: str) -> None:
+    async def remove_realm(self, realm_id: str) -> None:
         for table in _LARGE:
-            await self._clear(table, realm_id)
-        await self._transaction.delete(realms, id=realm_id)
+            await self._delete_rows_of(table, realm_id)
+        await self._transaction.delete_rows(realms, id=realm_id)
 
-    async def _clear(self, table: Table, realm_id: str) -> None:
+    async def _delete_rows_of(self, table: Table, realm_id: str) -> None:
         """Delete the realm's rows by ranges of ids: no statement walks over deleted rows."""
         of_realm, last = table.c.realm_id == realm_id, ""
         while True:
@@ -112,7 +112,9 @@ class SqlRealms(SealedRepository):
             end = (await self._transaction.execute(ends)).scalar_one()
             if end is None:
                 return
-            await self._transaction.delete(table, of_realm, table.c.id > last, table.c.id <= end)
+            await self._transaction.delete_rows(
+                table, of_realm, table.c.id > last, table.c.id <= end
+            )
             last = end
 
     def _values(self, realm: Realm) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def _realm_conflict(realm: Realm) -> str:
 class SqlKeys(SealedRepository):
     """KeyRepository on SQL."""
 
-    async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
+    async def list_keys(self, realm_id: str) -> tuple[RealmKey, ...]:
         of_realm = select(realm_keys).where(realm_keys.c.realm_id == realm_id)
         newest_first = of_realm.order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
         rows = await self._transaction.execute(newest_first)
@@ -177,7 +179,7 @@ class SqlKeys(SealedRepository):
     async def list_for_update(self, realm_id: str) -> tuple[RealmKey, ...]:
         realm = select(realms.c.id).where(realms.c.id == realm_id)
         await self._transaction.execute(realm.with_for_update(key_share=True))
-        return await self.list(realm_id)
+        return await self.list_keys(realm_id)
 
     async def add(self, key: RealmKey) -> None:
         own = values_of(key, ("realm_id", "id", "created_at"))
@@ -189,8 +191,8 @@ class SqlKeys(SealedRepository):
         values = {**(self._material(key) if material else {}), **_changeable(key)}
         await self._transaction.change(one.values(values), taken=_key_conflict(key))
 
-    async def remove(self, realm_id: str, key_id: str) -> bool:
-        return await self._transaction.remove(realm_keys, realm_id, key_id)
+    async def remove_key(self, realm_id: str, key_id: str) -> bool:
+        return await self._transaction.remove_row(realm_keys, realm_id, key_id)
 
     def _material(self, key: RealmKey) -> dict[str, Any]:
         context = _context(key.realm_id, key.kid)
@@ -253,31 +255,35 @@ _ONE: Final = FixedQuery(select(_COLUMNS.document).where(*has_given(realm_docume
 class SqlDocuments(SqlRepository):
     """RealmDocuments on SQL."""
 
-    async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
+    async def find_document(
+        self, realm_id: str, kind: DocumentKind, name: str
+    ) -> Mapping[str, Any] | None:
         if not is_name(name):
             return None
         rows = await self._transaction.fetch(_ONE, realm_id=realm_id, kind=kind, name=name)
         return rows[0].document if rows else None
 
-    async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
+    async def list_documents(
+        self, realm_id: str, kind: DocumentKind
+    ) -> Mapping[str, Mapping[str, Any]]:
         rows = await self._transaction.fetch(_OF_KIND, realm_id=realm_id, kind=kind)
         return dict(rows)
 
-    def expect_find(self, realm_id: str, kind: DocumentKind, name: str) -> None:
+    def expect_document(self, realm_id: str, kind: DocumentKind, name: str) -> None:
         self._transaction.read_ahead(_ONE, realm_id=realm_id, kind=kind, name=name)
 
-    def expect_list(self, realm_id: str, kind: DocumentKind) -> None:
+    def expect_documents(self, realm_id: str, kind: DocumentKind) -> None:
         self._transaction.read_ahead(_OF_KIND, realm_id=realm_id, kind=kind)
 
-    async def put(
+    async def put_document(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
         row = {"realm_id": realm_id, "kind": kind, "name": name, "document": document}
-        await self._transaction.put(realm_documents, row, _KEY)
+        await self._transaction.put_row(realm_documents, row, _KEY)
 
-    async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
+    async def remove_document(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
         key = {"realm_id": realm_id, "kind": kind, "name": name}
-        return await self._transaction.delete(realm_documents, **key) > 0
+        return await self._transaction.delete_rows(realm_documents, **key) > 0
 
 
 KEPT: Final = 10_000
@@ -294,7 +300,7 @@ class SqlChangeLog(SqlRepository):
 
     async def purge(self) -> int:
         newest = select(func.max(change_log.c.id)).scalar_subquery()
-        return await self._transaction.delete(change_log, change_log.c.id <= newest - KEPT)
+        return await self._transaction.delete_rows(change_log, change_log.c.id <= newest - KEPT)
 
 
 class SqlChangeLogReader:
@@ -314,4 +320,4 @@ class SqlChangeLogReader:
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
         rows = await self._executor.execute(self._after, self._after.arguments(identity=identity))
-        return [RecordedChange(*self._after.read(row)) for row in rows]
+        return [RecordedChange(*self._after.parse_row(row)) for row in rows]

@@ -76,7 +76,7 @@ LINKS: Final[Mapping[HolderKind, tuple[Column[Any], Column[Any]]]] = {
 class SqlRoleCatalogue(SqlRepository):
     """RoleCatalogue on SQL."""
 
-    async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
+    async def list_roles(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
         if not _can_be_stored(query):
             return ()
         statement = _listed(realm_id).order_by(roles.c.name, roles.c.id)
@@ -88,18 +88,18 @@ class SqlRoleCatalogue(SqlRepository):
             statement = statement.where(_share(realm_id, query.holder, query.share))
         if not query.search:
             page = statement.offset(query.first).limit(query.maximum)
-            return await self._transaction.read(page, _read)
+            return await self._transaction.read_rows(page, _listed_role_of)
         searched = (roles.c.name, roles.c.description)
         statement = statement.where(or_(*(may_contain(text, query.search) for text in searched)))
         found = [
-            _read(row)
+            _listed_role_of(row)
             async for row in in_slices(await self._transaction.execute(statement))
             if contains((row.name, row.description), query.search)
         ]
         end = None if query.maximum is None else query.first + query.maximum
         return tuple(found[query.first : end])
 
-    async def find(
+    async def find_role(
         self, realm_id: str, role_id: str, *, for_update: bool = False
     ) -> ListedRole | None:
         if not is_name(role_id):
@@ -122,13 +122,13 @@ class SqlRoleCatalogue(SqlRepository):
     ) -> ListedRole | None:
         if for_update:
             statement = statement.with_for_update(key_share=True, of=roles)
-        return await self._transaction.first(statement, _read)
+        return await self._transaction.first(statement, _listed_role_of)
 
     async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
         found: dict[str, ListedRole] = {}
         for some in portions([role_id for role_id in role_ids if is_name(role_id)]):
             of_some = _listed(realm_id).where(roles.c.id.in_(some))
-            listed = await self._transaction.read(of_some, _read)
+            listed = await self._transaction.read_rows(of_some, _listed_role_of)
             found |= {one.role.id: one for one in listed}
         return found
 
@@ -148,21 +148,23 @@ class SqlRoleCatalogue(SqlRepository):
         taken = f"Role with name {role.name} already exists"
         await self._transaction.change(one.values(role_values(role)), taken=taken)
 
-    async def remove(self, realm_id: str, role_id: str) -> None:
-        await self._transaction.remove(roles, realm_id, role_id)
+    async def remove_role(self, realm_id: str, role_id: str) -> None:
+        await self._transaction.remove_row(roles, realm_id, role_id)
 
-    async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+    async def grant_roles(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
         column, role = LINKS[holder.kind]
         key = {"realm_id": realm_id, column.key: holder.id}
         # Sorted: two transactions that insert the same rows would wait for each other otherwise.
         rows = [key | {role.key: role_id} for role_id in sorted(role_ids)]
         await self._transaction.insert_missing(column.table, rows)
 
-    async def take(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+    async def revoke_roles(
+        self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]
+    ) -> None:
         column, role = LINKS[holder.kind]
         key = {"realm_id": realm_id, column.key: holder.id}
         for some in portions(role_ids):
-            await self._transaction.delete(column.table, role.in_(some), **key)
+            await self._transaction.delete_rows(column.table, role.in_(some), **key)
 
     async def users(
         self, realm_id: str, role_id: str, first: int, maximum: int
@@ -188,7 +190,7 @@ def read_role(row: Row[Any]) -> Role:
     )
 
 
-def _read(row: Row[Any]) -> ListedRole:
+def _listed_role_of(row: Row[Any]) -> ListedRole:
     return ListedRole(read_role(row), row.composite, row.client_id)
 
 
@@ -249,10 +251,10 @@ _EXPANDED: Final = names_of_expanded(_REALM, bindparam("role_ids", type_=Name(),
 class SqlRoles(SqlRepository):
     """RoleRepository on SQL."""
 
-    async def list(self, realm_id: str) -> tuple[Role, ...]:
+    async def list_roles(self, realm_id: str) -> tuple[Role, ...]:
         composites = await links_by_owner(self._transaction, realm_id, *LINKS[HolderKind.COMPOSITE])
         of_realm = select(roles).where(roles.c.realm_id == realm_id)
-        return await self._transaction.read(
+        return await self._transaction.read_rows(
             of_realm.order_by(roles.c.name, roles.c.id),
             lambda row: replace(read_role(row), composites=composites.get(row.id, frozenset())),
         )
@@ -262,11 +264,11 @@ class SqlRoles(SqlRepository):
         taken = f"Role with name {role.name} already exists"
         await self._transaction.insert(roles, [key | role_values(role)], taken=taken)
 
-    async def find(self, realm_id: str, name: str) -> Role | None:
+    async def find_realm_role(self, realm_id: str, name: str) -> Role | None:
         rows = await self._transaction.fetch(_OF_REALM, realm_id=realm_id, name=name)
         return read_role(rows[0]) if rows else None
 
-    def expect_find(self, realm_id: str, name: str) -> None:
+    def expect_realm_role(self, realm_id: str, name: str) -> None:
         self._transaction.read_ahead(_OF_REALM, realm_id=realm_id, name=name)
 
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
@@ -275,7 +277,7 @@ class SqlRoles(SqlRepository):
         await self._transaction.insert_missing(role_composites, rows)
 
     async def set_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
-        await self._transaction.delete(role_composites, realm_id=realm_id, role_id=role_id)
+        await self._transaction.delete_rows(role_composites, realm_id=realm_id, role_id=role_id)
         await self.add_composites(realm_id, role_id, composites)
 
     async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
@@ -309,7 +311,9 @@ def _grants(realm_id: str, grants: Sequence[tuple[str, str]]) -> list[dict[str, 
 class SqlRoleScopes(SqlRepository):
     """RoleScopeRepository on SQL."""
 
-    async def list(self, realm_id: str, kind: HolderKind) -> Mapping[str, frozenset[str]]:
+    async def list_roles_in_scope(
+        self, realm_id: str, kind: HolderKind
+    ) -> Mapping[str, frozenset[str]]:
         return await links_by_owner(self._transaction, realm_id, *LINKS[kind])
 
     async def reached(

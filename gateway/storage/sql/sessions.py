@@ -63,9 +63,9 @@ class SqlOfflineSessions(SqlRepository):
         values = values_of(session, _OWN) | {"expires_at": expires_at}
         await self._transaction.execute(insert(sessions), values, taken="Session exists")
         for part in session.clients.values():
-            await self._put(session.realm_id, session.id, session.started_at, part)
+            await self._put_part(session.realm_id, session.id, session.started_at, part)
 
-    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+    async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         if not is_name(session_id):
             return None
         found = await self._all(realm_id, sessions.c.id == session_id)
@@ -83,7 +83,7 @@ class SqlOfflineSessions(SqlRepository):
         if not is_name(session_id):
             return False
         if expected is not None:
-            await self._lock(realm_id, session_id)
+            await self._lock_session(realm_id, session_id)
             if await self._part_start(realm_id, session_id, client.client) != expected.started_at:
                 return False
         rows = await self._transaction.execute(
@@ -95,7 +95,7 @@ class SqlOfflineSessions(SqlRepository):
         started_at = rows.scalar_one_or_none()
         if started_at is None:
             return False
-        await self._put(realm_id, session_id, started_at, client)
+        await self._put_part(realm_id, session_id, started_at, client)
         return True
 
     async def refresh(
@@ -107,7 +107,7 @@ class SqlOfflineSessions(SqlRepository):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        if not is_name(session_id) or not await self._lock(realm_id, session_id):
+        if not is_name(session_id) or not await self._lock_session(realm_id, session_id):
             return False
         found = await self._part_start(realm_id, session_id, client.client)
         if found is None or (expected is not None and expected.started_at != found):
@@ -115,10 +115,10 @@ class SqlOfflineSessions(SqlRepository):
         return await self.join(realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
-        if not is_name(session_id) or not await self._lock(realm_id, session_id):
+        if not is_name(session_id) or not await self._lock_session(realm_id, session_id):
             return
         key = {"realm_id": realm_id, "session_id": session_id}
-        was_there = await self._transaction.delete(parts, **key, client=client)
+        was_there = await self._transaction.delete_rows(parts, **key, client=client)
         others = select(parts.c.client).where(has(parts, **key)).limit(1)
         left = await self._transaction.execute(others)
         if was_there and left.first() is None:
@@ -133,17 +133,17 @@ class SqlOfflineSessions(SqlRepository):
             another.c.client != client,
         )
         joined = sessions.c.id.in_(select(parts.c.session_id).where(of_client))
-        await self._transaction.delete(sessions, joined, ~others.exists(), realm_id=realm_id)
-        await self._transaction.delete(parts, of_client)
+        await self._transaction.delete_rows(sessions, joined, ~others.exists(), realm_id=realm_id)
+        await self._transaction.delete_rows(parts, of_client)
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        return await self._transaction.remove(sessions, realm_id, session_id)
+        return await self._transaction.remove_row(sessions, realm_id, session_id)
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
-        return await self._transaction.delete(sessions, realm_id=realm_id, user_id=user_id)
+        return await self._transaction.delete_rows(sessions, realm_id=realm_id, user_id=user_id)
 
     async def end_of_realm(self, realm_id: str) -> int:
-        return await self._transaction.delete(sessions, realm_id=realm_id)
+        return await self._transaction.delete_rows(sessions, realm_id=realm_id)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
         return await self._all(realm_id, sessions.c.user_id == user_id)
@@ -162,7 +162,7 @@ class SqlOfflineSessions(SqlRepository):
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
         count = select(func.count()).select_from(parts)
-        return await self._transaction.count(
+        return await self._transaction.count_rows(
             count.where(has(parts, realm_id=realm_id, client=client))
         )
 
@@ -176,9 +176,9 @@ class SqlOfflineSessions(SqlRepository):
         return {row.client: row.sessions for row in rows if row.client in wanted}
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.delete(sessions, sessions.c.expires_at < before)
+        return await self._transaction.delete_rows(sessions, sessions.c.expires_at < before)
 
-    async def _lock(self, realm_id: str, session_id: str) -> bool:
+    async def _lock_session(self, realm_id: str, session_id: str) -> bool:
         rows = await self._transaction.execute(
             select(sessions.c.id).where(is_row(sessions, realm_id, session_id)).with_for_update()
         )
@@ -191,12 +191,14 @@ class SqlOfflineSessions(SqlRepository):
         started_at: datetime | None = rows.scalar_one_or_none()
         return started_at
 
-    async def _put(
+    async def _put_part(
         self, realm_id: str, session_id: str, started_at: datetime, part: ClientSession
     ) -> None:
         own = {"realm_id": realm_id, "session_id": session_id, "session_started_at": started_at}
         key = ("realm_id", "session_id", "client")
-        await self._transaction.put(parts, own | values_of(part, _OF_PART), key, changed=_OF_PART)
+        await self._transaction.put_row(
+            parts, own | values_of(part, _OF_PART), key, changed=_OF_PART
+        )
 
     async def _all(self, realm_id: str, condition: ColumnElement[bool]) -> tuple[UserSession, ...]:
         wanted = and_(sessions.c.realm_id == realm_id, condition)
@@ -237,9 +239,9 @@ class SqlRotations:
     def __init__(self, reader: QueryExecutor, writer: QueryExecutor, dialect: Dialect) -> None:
         self._reader = reader
         self._writer = writer
-        self._find = PreparedQuery(_find(), dialect)
+        self._find = PreparedQuery(_find_family(), dialect)
         self._exchange = PreparedQuery(_exchange(), dialect)
-        self._begin = PreparedQuery(_begin(dialect), dialect)
+        self._begin = PreparedQuery(_begin_family(dialect), dialect)
 
     async def rotate(
         self,
@@ -315,7 +317,7 @@ class SqlRotations:
             return None
         arguments = self._find.arguments(in_realm=realm_id, named=family)
         rows = await self._reader.execute(self._find, arguments)
-        return RefreshFamily(*self._find.read(rows[0])) if rows else None
+        return RefreshFamily(*self._find.parse_row(rows[0])) if rows else None
 
     async def _exchanged(
         self, realm_id: str, family: str, was: RefreshFamily, new: RefreshFamily
@@ -330,7 +332,7 @@ def _prefixed(prefix: str, family: RefreshFamily) -> dict[str, Any]:
     return {f"{prefix}_{name}": getattr(family, name) for name in _COLUMNS}
 
 
-def _find() -> Select[Any]:
+def _find_family() -> Select[Any]:
     table = refresh_families.c
     return select(*(table[name] for name in _COLUMNS)).where(
         table.realm_id == bindparam("in_realm"), table.family == bindparam("named")
@@ -351,7 +353,7 @@ def _exchange() -> ReturningUpdate[Any]:
     )
 
 
-def _begin(dialect: Dialect) -> ReturningInsert[Any]:
+def _begin_family(dialect: Dialect) -> ReturningInsert[Any]:
     table = refresh_families
     return (
         insert_into(table, dialect.name)
@@ -403,7 +405,7 @@ class SqlRefreshTokens(SqlRepository):
             offline_sessions.c.realm_id == families.realm_id,
             offline_sessions.c.id == families.session_id,
         )
-        return await self._transaction.delete(
+        return await self._transaction.delete_rows(
             refresh_families, families.expires_at < before, ~session.exists()
         )
 
@@ -423,4 +425,4 @@ class SqlRevocations(SqlRepository):
         )
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.delete(revocations, revocations.c.expires_at < before)
+        return await self._transaction.delete_rows(revocations, revocations.c.expires_at < before)

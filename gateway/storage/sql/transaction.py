@@ -97,12 +97,12 @@ class Transaction:
         row = (await self.execute(statement)).first()
         return None if row is None else read(row)
 
-    async def read(self, statement: Executable, read: Callable[[Any], T]) -> tuple[T, ...]:
+    async def read_rows(self, statement: Executable, read: Callable[[Any], T]) -> tuple[T, ...]:
         """Return what `read` makes of each row; other requests run in between."""
         rows = await self.execute(statement)
         return tuple([read(row) async for row in in_slices(rows)])
 
-    async def get(
+    async def get_row(
         self,
         table: Table,
         realm_id: str,
@@ -126,11 +126,11 @@ class Transaction:
         statement = select(table).where(is_row(table, realm_id, identity))
         return await self.first(statement.with_for_update(key_share=key_share), read)
 
-    async def remove(self, table: Table, realm_id: str, identity: str) -> bool:
+    async def remove_row(self, table: Table, realm_id: str, identity: str) -> bool:
         """Delete the row with that id; return whether it existed."""
-        return await self.delete(table, realm_id=realm_id, id=identity) > 0
+        return await self.delete_rows(table, realm_id=realm_id, id=identity) > 0
 
-    async def delete(
+    async def delete_rows(
         self, table: Table, *conditions: ColumnElement[bool], **values: str | None
     ) -> int:
         """Delete the rows with these values that meet the conditions; return their number."""
@@ -143,11 +143,11 @@ class Transaction:
         """Execute an UPDATE or a DELETE; return the number of rows that it changed."""
         return (await self.execute(statement)).rowcount
 
-    async def count(self, statement: Executable) -> int:
+    async def count_rows(self, statement: Executable) -> int:
         """Return the number that a statement selects."""
         return int((await self.execute(statement)).scalar_one())
 
-    async def put(
+    async def put_row(
         self,
         table: Table,
         row: Mapping[str, Any],

@@ -135,7 +135,7 @@ async def recount_costs(transaction: Transaction, realm_id: str) -> None:
     unused = set(await list_costs(transaction, realm_id)) - used
     if unused:
         some = or_(*(has(password_costs, **row) for row in _rows(realm_id, unused)))
-        await transaction.delete(password_costs, some)
+        await transaction.delete_rows(password_costs, some)
     await transaction.insert_missing(password_costs, _rows(realm_id, used))
 
 

@@ -490,4 +490,6 @@ class UserPages:
         return [row async for row in in_slices(rows)]
 
     async def _number(self, names: Select[tuple[str]]) -> int:
-        return await self._transaction.count(select(func.count()).select_from(names.subquery()))
+        return await self._transaction.count_rows(
+            select(func.count()).select_from(names.subquery())
+        )

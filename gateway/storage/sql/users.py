@@ -143,13 +143,13 @@ class SqlUsers:
         self._clock = clock
 
     async def find_by_username(self, realm_id: str, username: str) -> User | None:
-        return await self._find(realm_id, users.c.username, username)
+        return await self._find_user(realm_id, users.c.username, username)
 
     async def find_by_id(self, realm_id: str, user_id: str) -> User | None:
-        return await self._transaction.get(users, realm_id, user_id, read_user)
+        return await self._transaction.get_row(users, realm_id, user_id, read_user)
 
     async def get_for_update(self, realm_id: str, user_id: str) -> User | None:
-        return await self._transaction.get(
+        return await self._transaction.get_row(
             users, realm_id, user_id, read_user, for_update=True, key_share=True
         )
 
@@ -170,7 +170,9 @@ class SqlUsers:
         for column in (users.c.username_key, users.c.email_key):
             for portion in portions(sorted(filter(is_name, keys))):
                 having = select(users).where(users.c.realm_id == realm_id, column.in_(portion))
-                found |= {one.id: one for one in await self._transaction.read(having, read_user)}
+                found |= {
+                    one.id: one for one in await self._transaction.read_rows(having, read_user)
+                }
         return tuple(found.values())
 
     async def without_key(self, maximum: int, after: User | None = None) -> tuple[User, ...]:
@@ -179,7 +181,7 @@ class SqlUsers:
             place = tuple_(users.c.realm_id, users.c.id)
             without = without.where(place > tuple_(after.realm_id, after.id))
         ordered = without.order_by(users.c.realm_id, users.c.id).limit(maximum)
-        return await self._transaction.read(ordered, read_user)
+        return await self._transaction.read_rows(ordered, read_user)
 
     async def with_repeated_addresses(self, realm_id: str, maximum: int) -> tuple[User, ...]:
         of_realm = (users.c.realm_id == realm_id, users.c.email_key.is_not(None))
@@ -187,21 +189,21 @@ class SqlUsers:
         repeated = keys.having(func.count() > literal_column("1"))
         having = select(users).where(*of_realm, users.c.email_key.in_(repeated))
         ordered = having.order_by(users.c.email_key, users.c.id).limit(maximum)
-        return await self._transaction.read(ordered, read_user)
+        return await self._transaction.read_rows(ordered, read_user)
 
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
-        return await self._find(realm_id, users.c.email, email)
+        return await self._find_user(realm_id, users.c.email, email)
 
     async def find_by_email_key(self, realm_id: str, key: str) -> User | None:
-        return await self._find(realm_id, users.c.email_key, key)
+        return await self._find_user(realm_id, users.c.email_key, key)
 
-    async def search(
+    async def search_users(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
     ) -> tuple[User, ...]:
         rows = await UserPages(self._transaction, realm_id, query).page(first, maximum)
         return tuple([read_user(row) async for row in in_slices(rows)])
 
-    async def count(self, realm_id: str, query: UserQuery) -> int:
+    async def count_users(self, realm_id: str, query: UserQuery) -> int:
         return await UserPages(self._transaction, realm_id, query).count()
 
     async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
@@ -211,17 +213,17 @@ class SqlUsers:
         return frozenset(row.username for row in rows)
 
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
-        return await self._find(realm_id, users.c.service_account_client, client)
+        return await self._find_user(realm_id, users.c.service_account_client, client)
 
-    async def _find(self, realm_id: str, column: Column[Any], value: str) -> User | None:
+    async def _find_user(self, realm_id: str, column: Column[Any], value: str) -> User | None:
         if not is_name(value):
             return None
         rows = await self._transaction.fetch(_BY[column.key], realm_id=realm_id, value=value)
         return read_user(rows[0]) if rows else None
 
-    async def list(self, realm_id: str) -> tuple[User, ...]:
+    async def list_users(self, realm_id: str) -> tuple[User, ...]:
         of_realm = select(users).where(users.c.realm_id == realm_id)
-        return await self._transaction.read(of_realm.order_by(users.c.username), read_user)
+        return await self._transaction.read_rows(of_realm.order_by(users.c.username), read_user)
 
     async def add(self, user: User) -> None:
         row = _values(user) | {"added_at": self._clock.now()}
@@ -247,11 +249,13 @@ class SqlUsers:
         one = update(users).where(is_row(users, user.realm_id, user.id))
         values = _values(user) | {"username_key": _username_key(user)}
         await self._transaction.change(one.values(values), taken=_TAKEN)
-        await self._transaction.delete(user_attributes, realm_id=user.realm_id, user_id=user.id)
+        await self._transaction.delete_rows(
+            user_attributes, realm_id=user.realm_id, user_id=user.id
+        )
         await self._transaction.insert_later(user_attributes, _terms(user))
 
-    async def remove(self, realm_id: str, user_id: str) -> bool:
-        return await self._transaction.remove(users, realm_id, user_id)
+    async def remove_user(self, realm_id: str, user_id: str) -> bool:
+        return await self._transaction.remove_row(users, realm_id, user_id)
 
     async def lock_names(self, realm_id: str, names: Collection[str]) -> None:
         await lock_texts(self._transaction, [f"{realm_id}/{name}" for name in names])
@@ -297,13 +301,13 @@ class SqlUsers:
 
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
         key = {"realm_id": realm_id, "id": credential.id, "user_id": credential.user_id}
-        await self._transaction.delete(credentials, **key)
+        await self._transaction.delete_rows(credentials, **key)
 
     async def exchange_credential(
         self, realm_id: str, before: Credential, after: Credential
     ) -> bool:
         # Lock, then compare: a change by another transaction is waited for, and wins.
-        found = await self._transaction.get(
+        found = await self._transaction.get_row(
             credentials,
             realm_id,
             before.id,
@@ -337,7 +341,7 @@ async def linked_users(
     )
     linked = select(users).join(links, of_user).where(users.c.realm_id == realm_id)
     ordered = linked.order_by(users.c.username).offset(first).limit(maximum)
-    return await transaction.read(ordered, read_user)
+    return await transaction.read_rows(ordered, read_user)
 
 
 def _terms(user: User) -> list[dict[str, str]]:

@@ -26,7 +26,7 @@ from gateway.authentication.engine.sign_in import (
     FlowCondition,
     Form,
     Result,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.errors import AccessDenied, SignInRefused
 from gateway.domain.authentication import Challenge, FormName, new_authentication_session
@@ -59,7 +59,7 @@ class Answering:
         del account
         return self.id not in {"not set up", CODE_FORM}
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         del sign_in
         match self.id:
             case "yes":
@@ -72,7 +72,7 @@ class Answering:
             case _:
                 return AuthenticatorOutcome.ATTEMPTED
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         if form.get("answer") != "right":
             return await self.authenticate(sign_in, config)
         self.succeeded.append(config["id"])
@@ -86,7 +86,7 @@ class Deciding(FlowCondition):
         self.id = name
         self._matches = matches
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         del sign_in, config, flow
         return self._matches
 
@@ -129,7 +129,7 @@ class SignInOfAlice:
             realm_id="demo-id", client="c", flow="top", started_at=NOW
         )
         context = SignInContext(entry, client(), "192.0.2.1", NOW)
-        self.sign_in = SignIn(context, session, self.flow)
+        self.sign_in = SignInAttempt(context, session, self.flow)
         self.sign_in.identify(Account(user("alice"), (), "alice-uuid"), "alice")
 
     @property

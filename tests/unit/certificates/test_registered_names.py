@@ -18,7 +18,7 @@ from tests.support.stored_values import client
 
 
 def _trusted(name: str | x509.Name) -> ClientCertificate:
-    leaf = X509CertificateParser().parse(issue(name, None).der)
+    leaf = X509CertificateParser().parse_certificate(issue(name, None).der)
     evidence = CertificateEvidence(leaf, ProxyVerdict.VERIFIED, "nginx")
     return ClientCertificate(evidence, TrustLevel.TRUSTED)
 

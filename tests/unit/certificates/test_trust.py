@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from gateway.certificates.trust import REFUSED_BYTES, REMEMBERED_BYTES
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke
+from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke_certificate
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import (
@@ -172,7 +172,9 @@ def test_revocation_takes_effect_on_the_next_use(own_zoo: Zoo) -> None:
     reader = reader_of(own_zoo)
     der = own_zoo["valid"].der
     assert reader.read(der, verified_by_proxy=True).trust_level is TRUSTED
-    revoke(own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC))
+    revoke_certificate(
+        own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC)
+    )
     refused = reader.read(der, verified_by_proxy=True)
     assert refused.trust_level is REFUSED
     assert refused.reason == "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"
@@ -214,7 +216,7 @@ def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
 
     def is_remembered(kind: str) -> bool:
         der = certificate_zoo[kind].der
-        return parser.parse(der) is parser.parse(der)
+        return parser.parse_certificate(der) is parser.parse_certificate(der)
 
     assert all(map(is_remembered, ("valid", "wrong EKU", "weak key", "self-signed")))
     assert not is_remembered("huge 13 kB")
@@ -256,12 +258,12 @@ def test_made_up_certificates_evict_no_trusted_ones(pki: Path) -> None:
     clock = SetClock(datetime.now(UTC))
     reader = EvaluatedCertificates(AuthorityFile(pki / TRUST_BUNDLE), None, clock)
     assert reader.read(device, verified_by_proxy=True).identifies
-    known, trusted = reader.parser.parse(device), reader.remembered_bytes
+    known, trusted = reader.parser.parse_certificate(device), reader.remembered_bytes
     made_up = (device[-4:-2] + number.to_bytes(2) for number in range(4_001))
     # One of them can be the signature of the authority.
     for signature in [each for each in made_up if each != device[-4:]][:4_000]:
         assert not reader.read(device[:-4] + signature, verified_by_proxy=True).identifies
-    assert reader.parser.parse(device) is known
+    assert reader.parser.parse_certificate(device) is known
     assert reader.remembered_bytes - trusted <= UNPROVEN_BYTES + REFUSED_BYTES < 8 * 1024 * 1024
 
 
@@ -428,7 +430,7 @@ def test_a_changed_file_of_authorities_is_parsed_beside_requests(tmp_path: Path)
         return longest, await factory.gateway()
 
     def is_found(authorities: X509Authorities, node: Node) -> bool:
-        leaf = X509CertificateParser().parse(issue("leaf", node).der)
+        leaf = X509CertificateParser().parse_certificate(issue("leaf", node).der)
         return authorities.find_path(leaf, (), frozenset(), datetime.now(UTC)).path is not None
 
     async def read() -> None:

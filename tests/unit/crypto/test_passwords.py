@@ -260,10 +260,10 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
         stored = await hasher.hash(
             Secret("p"), realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
-        assert await hasher.check(
+        assert await hasher.check_password(
             Secret("p"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
-        assert not await hasher.check(
+        assert not await hasher.check_password(
             Secret("q"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
     finally:
@@ -278,7 +278,9 @@ async def test_who_hashes_stands_back_for_who_answers() -> None:
     """Performance: tokens beside logins. The kernel shares a core by the niceness of threads."""
     before = _threads()
     hasher = PooledPasswordHasher(threads=2)
-    await hasher.check(Secret("p"), None, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1)
+    await hasher.check_password(
+        Secret("p"), None, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
+    )
     niceness = {os.getpriority(os.PRIO_PROCESS, thread) for thread in _threads() - before}
     assert niceness == {min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)}
     hasher.close()
@@ -288,13 +290,17 @@ async def test_more_hashes_than_may_wait_are_shed_and_room_comes_back() -> None:
     hasher = PooledPasswordHasher(1, waiting=1)
     work = [
         asyncio.create_task(
-            hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=200_000)
+            hasher.check_password(
+                Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=200_000
+            )
         )
         for _ in range(3)
     ]
     said = await asyncio.gather(*work, return_exceptions=True)
     assert [type(one) for one in said] == [bool, bool, Overloaded]
-    await hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=1)
+    await hasher.check_password(
+        Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=1
+    )
     hasher.close()
 
 
@@ -512,7 +518,7 @@ def test_one_block_of_a_long_pbkdf2_hash_is_computed(
 def test_a_scheme_with_another_digest_needs_no_second_entry() -> None:
     scheme = HashScheme("pbkdf2-sha384", 48, 1000, 1000, digest="sha384")
     algorithm = password_schemes.Pbkdf2(scheme)
-    made = algorithm.make("pässword", 1000)
+    made = algorithm.hash_password("pässword", 1000)
     assert made.value == hashlib.pbkdf2_hmac("sha384", "pässword".encode(), made.salt, 1000)
     assert algorithm.matches("pässword", made)
     assert not algorithm.matches("password", made)
@@ -527,7 +533,7 @@ together, made = threading.Barrier(8), []
 
 def hash_one():
     together.wait()
-    made.append(ALGORITHMS["argon2"].make("password", 1))
+    made.append(ALGORITHMS["argon2"].hash_password("password", 1))
 
 threads = [threading.Thread(target=hash_one) for _ in range(8)]
 for thread in threads: thread.start()

@@ -27,7 +27,7 @@ def _certificate() -> x509.Certificate:
 
 
 OWN, OTHER = _certificate(), _certificate()
-LEAF = X509CertificateParser().parse(OWN.public_bytes(Encoding.DER))
+LEAF = X509CertificateParser().parse_certificate(OWN.public_bytes(Encoding.DER))
 
 
 def _base64(certificate: x509.Certificate) -> str:

@@ -113,7 +113,7 @@ def test_serial_numbers_are_found_in_full_alone(numbers: set[int], others: list[
     stored = SerialNumbers(0)
     for number in numbers:
         content = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
-        stored.add(bytes((len(content),)) + content)
+        stored.add_number(bytes((len(content),)) + content)
     near = [near for number in numbers for near in (number << 8, number >> 8, number + 1, -number)]
     for number in (*numbers, *others, *near):
         assert (number in stored) == (number in numbers)
@@ -125,7 +125,7 @@ def test_no_number_is_found_across_the_border_of_two_others() -> None:
     across = b"\x00\x81" + filler + bytes((len(second),))
     stored = SerialNumbers(0)
     for content in (first, second):
-        stored.add(bytes((len(content),)) + content)
+        stored.add_number(bytes((len(content),)) + content)
     assert [int.from_bytes(each) in stored for each in (first, second, across)] == [
         True,
         True,

@@ -96,7 +96,7 @@ def test_any_assertion_is_refused(data: bytes, signature: bytes, key: bytes) -> 
     for stored in (OWN.public_key, key):
         for shown in (response, replace(response, authenticator_data=_data(UP))):
             with pytest.raises(WebAuthnRejected):
-                VERIFIER.verify(shown, RULES, stored)
+                VERIFIER.verify_assertion(shown, RULES, stored)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ _LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))
 class _RealmTexts:
     texts: Mapping[str, Mapping[str, str]]
 
-    async def find(self, realm_id: str, _: object) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(self, realm_id: str, _: object) -> Mapping[str, Mapping[str, str]]:
         return self.texts if realm_id == "demo-id" else {}
 
 

@@ -234,8 +234,8 @@ def test_nothing_else_is_a_boolean(given: object) -> None:
     assert errors(ACME | {"enabled": given})["enabled"][1] == "true or false"
 
 
-@pytest.mark.parametrize("given", ["300", "0300"])
-def test_digits_are_read_as_their_number(given: str) -> None:
+@pytest.mark.parametrize("given", ["300", "0300", " 300", "+300", 300.0])
+def test_digits_are_read_as_their_number(given: object) -> None:
     assert parse_realm(ACME | {"accessTokenLifespan": given}) == parse_realm(
         ACME | {"accessTokenLifespan": 300}
     )
@@ -248,11 +248,10 @@ def test_digits_are_read_as_their_number(given: str) -> None:
         "true",
         "300.0",
         "3e2",
-        " 300",
         "³",
         "-1",
         "9" * 19,
-        300.0,
+        300.5,
         -1,
         2**31,
         10**400,

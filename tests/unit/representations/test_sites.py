@@ -356,7 +356,7 @@ def test_no_request_is_decided_by_an_unreachable_rule(
         Rule(str(place), tuple(paths), methods) for place, (paths, methods) in enumerate(drawn)
     )
     table = SiteTable((Site("s", ("s",), ("demo",), rules),))
-    decides = table.find("s", None).find_rule(Target(method, "https", "s", path))
+    decides = table.find_site("s", None).find_rule(Target(method, "https", "s", path))
     hidden = {rules[place].name for place, _ in unreachable_rules(rules)}
     assert decides is None or decides.name not in hidden
 

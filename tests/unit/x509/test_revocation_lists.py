@@ -28,7 +28,7 @@ from gateway.crypto.x509.development_pki import (
     pem,
     read_authority,
     renew_revocation_lists,
-    revoke,
+    revoke_certificate,
 )
 from gateway.crypto.x509.issuing import (
     IssuingAuthority,
@@ -236,7 +236,7 @@ def test_a_changed_file_is_read_without_a_restart(own_pki: Pki) -> None:
     """Attack A9: a revocation counts from the next request on, whoever replaced the file."""
     lists = RevocationLists(own_pki.file, own_pki.bundle)
     assert refusal_of(lists, own_pki.path, NOW) is None
-    revoke(own_pki.directory, own_pki.device, now=NOW)
+    revoke_certificate(own_pki.directory, own_pki.device, now=NOW)
     assert "was revoked" in (refusal_of(lists, own_pki.path, NOW) or "")
 
 
@@ -260,7 +260,7 @@ def test_a_file_turned_unreadable_keeps_its_lists_until_stale(
     own_pki: Pki, damage: str | None
 ) -> None:
     """A half-written file must neither unrevoke nor stop everybody; health tells of it."""
-    revoke(own_pki.directory, own_pki.device, now=NOW)
+    revoke_certificate(own_pki.directory, own_pki.device, now=NOW)
     lists = RevocationLists(own_pki.file, own_pki.bundle)
     good = own_pki.file.read_bytes()
     if damage is None:
@@ -339,7 +339,7 @@ def test_health_reports_the_oldest_list_and_the_first_to_expire(own_pki: Pki) ->
 def test_a_request_does_not_wait_for_a_slow_file(own_pki: Pki) -> None:
     """Until it was read, the lists before count; they are current until they are stale."""
     lists = RevocationLists(own_pki.file, own_pki.bundle)
-    revoke(own_pki.directory, own_pki.device, now=NOW)
+    revoke_certificate(own_pki.directory, own_pki.device, now=NOW)
     content = own_pki.file.read_bytes()
     own_pki.file.unlink()
     os.mkfifo(own_pki.file)
