@@ -75,7 +75,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/protocol/discovery.py": "metadata",
     "gateway/protocol/grants/client_credentials.py": "a new token of the account itself",
     "gateway/protocol/logout.py": "ends sessions, and frames of clients",
-    "gateway/protocol/requests.py": "in front of every endpoint",
+    "gateway/http/realm_endpoint.py": "in front of every endpoint",
     "gateway/protocol/sessions.py": "stores sessions",
     "gateway/protocol/tokens/issuing.py": "`not-before-policy` of the response",
     "gateway/protocol/userinfo.py": "Keycloak's answer for a disabled realm",

@@ -303,7 +303,7 @@ class AdminEndpoint(GuardedEndpoint):
             await self._require_known_user(realm, rights, scope)
             raise
         headers, controlled = exchange.facts.headers, self._controlled[scope["method"]]
-        controls = controlled_objects(controlled, scope["path_params"])
+        controls = controlled_objects(controlled, scope["path_params"]) if controlled else ()
         acting = Acting(
             caller,
             realm,
