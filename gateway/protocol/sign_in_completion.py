@@ -179,7 +179,9 @@ class SessionJoining:
         else:
             part = _participation(realm, asked, finished, now)
             renewed = _renewed_session(current, finished, request)
-            joined = await self._sessions.renew(realm, renewed, client, part, now, issue=issue)
+            joined = await self._sessions.join(
+                realm, renewed, client, part, now, issue=issue, renews=True
+            )
         if joined is None:
             raise SessionEnded
         return joined
