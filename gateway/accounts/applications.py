@@ -41,7 +41,7 @@ class AccountConsents:
         )
         async with self._database.read() as stores:
             client = await _consenting_client(stores, caller, client_id)
-            found = await stores.consents.find(caller.realm.id, caller.user_id, client.id)
+            found = await stores.consents.find_consent(caller.realm.id, caller.user_id, client.id)
         return None if found is None else shown_consent(caller, found)
 
     async def store_consent(
@@ -50,16 +50,16 @@ class AccountConsents:
         """Consent to these scopes and no others; raises InvalidRequest for an unknown scope."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.MANAGE_CONSENT)
         event, now = caller.request.event, caller.request.now
-        event.begin(EventType.GRANT_CONSENT)
+        event.kind = EventType.GRANT_CONSENT
         realm_id, user_id = caller.realm.id, caller.user_id
         async with self._database.write() as stores:
             client = await _consenting_client(stores, caller, client_id)
             names = tuple(dict.fromkeys(_scope_names(caller, client, scope_ids)))
-            before = await stores.consents.find(realm_id, user_id, client.id)
+            before = await stores.consents.find_consent(realm_id, user_id, client.id)
             consent = Consent(realm_id, user_id, client.id, names, now, now)
-            await stores.consents.put(consent)
+            await stores.consents.put_consent(consent)
         if before is not None:
-            event.begin(EventType.UPDATE_CONSENT)
+            event.kind = EventType.UPDATE_CONSENT
             consent = replace(consent, created_at=before.created_at)
         event.details |= {Detail.GRANTED_CLIENT: client_id, Detail.SCOPE: " ".join(names)}
         return shown_consent(caller, consent)
@@ -68,7 +68,7 @@ class AccountConsents:
         """Withdraw the consent with all tokens that it allowed; there may be none."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.MANAGE_CONSENT)
         user, event = caller.user.user, caller.request.event
-        event.begin(EventType.REVOKE_GRANT)
+        event.kind = EventType.REVOKE_GRANT
         async with self._database.write() as stores:
             client = await _consenting_client(stores, caller, client_id)
             withdrawn = await withdraw_consent(stores, user, client)
@@ -89,7 +89,7 @@ async def _consenting_client(stores: Stores, caller: AccountCaller, client_id: s
         text = f"No client with clientId: {client_id} found."
         event = caller.request.event
         event.details[Detail.REASON] = text
-        event.fail(EventError.CLIENT_NOT_FOUND)
+        event.error = EventError.CLIENT_NOT_FOUND
         raise MissingPart(text)
     return client
 
@@ -106,7 +106,7 @@ def _scope_names(caller: AccountCaller, client: Client, ids: Sequence[str]) -> I
             text = f"Scope id {scope_id} does not exist for client {client.client_id}."
             event = caller.request.event
             event.details[Detail.REASON] = text
-            event.fail(EventError.INVALID_SCOPE)
+            event.error = EventError.INVALID_SCOPE
             raise InvalidRequest(text)
         yield names[scope_id]
 

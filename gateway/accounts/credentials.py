@@ -180,7 +180,7 @@ class AccountCredentials:
     @asynccontextmanager
     async def _begin_update(self, caller: AccountCaller) -> AsyncIterator[AccountUpdate]:
         try:
-            async with self._updates.begin(caller.realm.id, caller.user_id) as update:
+            async with self._updates.begin_update(caller.realm.id, caller.user_id) as update:
                 yield update
         except (InvalidUserCredentials, AccountDisabled) as refusal:
             raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
@@ -213,7 +213,7 @@ def _level(caller: AccountCaller) -> int:
 def _note_removal(caller: AccountCaller, credential: Credential) -> None:
     """Note the event; Keycloak records a second one for a one-time password."""
     event = caller.request.event
-    event.begin(EventType.REMOVE_CREDENTIAL)
+    event.kind = EventType.REMOVE_CREDENTIAL
     event.details |= {
         Detail.CREDENTIAL_TYPE: credential.type,
         Detail.SELECTED_CREDENTIAL_ID: credential.id,

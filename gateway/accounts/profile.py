@@ -17,6 +17,7 @@ from gateway.authentication.realm_profile import (
     profile_document,
     requested_profile,
 )
+from gateway.authentication.unique_names import named_by_address
 from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
 from gateway.domain.groups import Group
@@ -54,6 +55,7 @@ class AccountProfile:
             document = await profile_document(stores, realm) if with_metadata else None
         if user is None:
             raise NotAuthenticated(REMOVED_OR_DISABLED)
+        user = named_by_address(realm.login, user)
         values = OwnProfile(caller.entry).values(user)
         if document is None:
             return ShownProfile(user, values)
@@ -96,7 +98,7 @@ async def _note_change(caller: AccountCaller, changing: Awaitable[ProfileChange]
     except (InvalidUserCredentials, AccountDisabled) as refusal:
         raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
     event = caller.request.event
-    event.begin(EventType.UPDATE_PROFILE)
+    event.kind = EventType.UPDATE_PROFILE
     event.details |= {Detail.CONTEXT: "ACCOUNT", **change.details}
     return change
 

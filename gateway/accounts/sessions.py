@@ -84,7 +84,7 @@ class AccountSessions:
     async def end(self, caller: AccountCaller, session_id: str) -> bool:
         """End one session of the user, and return whether the user has it."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
-        found = await self._online.find(caller.realm.id, session_id)
+        found = await self._online.find_session(caller.realm.id, session_id)
         if found is None or found.user_id != caller.user_id:
             return False
         await self._sessions.log_out_of_browser(found, caller.request.now)
@@ -118,7 +118,7 @@ def _note_ended(caller: AccountCaller, ended: Sequence[str]) -> None:
     event = caller.request.event
     for session_id in ended:
         if event.kind is None:
-            event.begin(EventType.LOGOUT)
+            event.kind = EventType.LOGOUT
             event.session_id = session_id
         else:
             event.other_sessions += (session_id,)

@@ -73,7 +73,7 @@ class PasswordCheck:
     async def is_right(
         self, realm: Realm, account: Account, given: Secret, *, admitted: bool
     ) -> bool:
-        """Return whether it is the account's; what is not `admitted` is compared with nothing.
+        """Return whether it is the account's; without `admitted` it is compared with nothing.
 
         Raises Overloaded and StoreUnavailable.
         """
@@ -240,7 +240,7 @@ class ChangedMeanwhile(RealmgateError):
 
 @dataclass(frozen=True, slots=True)
 class _PasswordBasis:
-    """What a prepared password depends on."""
+    """The state that a prepared password depends on."""
 
     policy: PasswordPolicy
     names: tuple[str, str | None]
@@ -295,7 +295,7 @@ class PasswordChanges:
 
 
 def require_hashable(password: Secret) -> None:
-    """Raise PasswordRefused for one that is too long to be hashed, whatever the policy says."""
+    """Raise PasswordRefused for a password that is too long to be hashed, despite the policy."""
     if len(password.reveal()) > MAX_PASSWORD_LENGTH:
         raise PasswordRefused("MaxLength", "maximum length {0}.", MAX_PASSWORD_LENGTH)
 

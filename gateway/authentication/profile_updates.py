@@ -21,7 +21,12 @@ from gateway.authentication.realm_profile import (
     own_locked_names,
     requested_profile,
 )
-from gateway.authentication.unique_names import NameTaken, own_name_violations, require_free_names
+from gateway.authentication.unique_names import (
+    NameTaken,
+    named_by_address,
+    own_name_violations,
+    require_free_names,
+)
 from gateway.domain.authentication import ActionToken, ProfileField
 from gateway.domain.errors import InvalidInput, RealmgateError
 from gateway.domain.events import Detail
@@ -146,7 +151,7 @@ class OwnProfile:
         shown = {
             name: self._canonical(name, values)
             for name, values in sent.values.items()
-            if self._is_shown(rules, name)
+            if rules.shows_attribute(name, Viewer.USER) and name not in self._ignored
         }
         if not sent.with_attributes:
             free = {name: known[name] for name in known if name not in rules.attributes}
@@ -157,7 +162,9 @@ class OwnProfile:
         """Return what the user is shown of the own values."""
         rules = self._rules
         return {
-            name: values for name, values in values_of(user).items() if self._is_shown(rules, name)
+            name: values
+            for name, values in values_of(user).items()
+            if rules.shows_attribute(name, Viewer.USER)
         }
 
     @property
@@ -203,13 +210,6 @@ class OwnProfile:
         return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
 
     @staticmethod
-    def _is_shown(rules: UserProfile, name: str) -> bool:
-        attribute = rules.attributes.get(name)
-        if attribute is None:
-            return rules.shows_unmanaged(Viewer.USER)
-        return attribute.is_shown_to(Viewer.USER)
-
-    @staticmethod
     def _canonical(name: str, values: tuple[str, ...]) -> tuple[str, ...]:
         if name not in _CANONICAL:
             return values
@@ -230,6 +230,11 @@ class OwnProfile:
         if self.unlocks_email:
             return locked_names(self.entry.realm.login)
         return own_locked_names(self.entry)
+
+    @property
+    def _ignored(self) -> frozenset[str]:
+        """What documents of users may have and change nothing: a name that is the address."""
+        return frozenset({USERNAME} if self._has_email_as_username else ())
 
     @property
     def _follows_email(self) -> bool:
@@ -278,8 +283,7 @@ class OwnProfile:
         """
         if after.email != before.email:
             after = replace(after, email_verified=False)
-            if self._has_email_as_username and after.email is not None:
-                after = replace(after, username=after.email)
+        after = named_by_address(self.entry.realm.login, after)
         if after == before:
             return after
         try:
@@ -336,7 +340,7 @@ class ProfileUpdates:
         matches: PatternMatches,
     ) -> ProfileChange:
         realm = profile.entry.realm
-        async with self._updates.begin(realm.id, user_id) as update:
+        async with self._updates.begin_update(realm.id, user_id) as update:
             after = change(update.user, matches=matches)
             try:
                 await require_free_names(update.stores, realm, after, update.user)
@@ -396,7 +400,7 @@ class EmailUpdates:
     def __init__(self, updates: AccountUpdates) -> None:
         self._updates = updates
 
-    async def store(self, profile: OwnProfile, user_id: str, address: str) -> ProfileChange:
+    async def store_address(self, profile: OwnProfile, user_id: str, address: str) -> ProfileChange:
         """Change the address at once; a new one is not verified."""
         attempt = partial(self._store, profile, user_id, address)
         return await repeat_while_pending(attempt)
@@ -414,13 +418,13 @@ class EmailUpdates:
 
     async def cancel(self, realm_id: str, user_id: str) -> None:
         """End the link that waits, if any."""
-        async with self._updates.begin(realm_id, user_id) as update:
+        async with self._updates.begin_update(realm_id, user_id) as update:
             await update.replace(without_pending_email(update.user))
 
     async def _store(
         self, profile: OwnProfile, user_id: str, address: str, matches: PatternMatches
     ) -> ProfileChange:
-        async with self._updates.begin(profile.entry.realm.id, user_id) as update:
+        async with self._updates.begin_update(profile.entry.realm.id, user_id) as update:
             after = await _changed_address(profile, update, address, matches)
             await update.replace(without_pending_email(after), performed=UPDATE_EMAIL)
             await notify_previous_address(update, profile.entry.realm, after)
@@ -434,7 +438,7 @@ class EmailUpdates:
         queue_mail: QueueMail,
         matches: PatternMatches,
     ) -> tuple[str, NotSent | None]:
-        async with self._updates.begin(profile.entry.realm.id, user_id) as update:
+        async with self._updates.begin_update(profile.entry.realm.id, user_id) as update:
             wanted = (await _changed_address(profile, update, address, matches)).email or ""
             failure = await queue_mail(update.stores, wanted)
             if failure is None:
@@ -446,7 +450,7 @@ class EmailUpdates:
         self, profile: OwnProfile, token: ActionToken, matches: PatternMatches
     ) -> ProfileChange:
         address = token.new_email or ""
-        async with self._updates.begin(profile.entry.realm.id, token.user_id) as update:
+        async with self._updates.begin_update(profile.entry.realm.id, token.user_id) as update:
             before = update.user
             if before.email != token.email or pending_email(before) != address:
                 raise LinkEnded

@@ -53,7 +53,7 @@ _FREE: Final = UserProfile(
 LANGUAGE: Final = ProfileAttribute(
     "locale", multivalued=True, view=_EVERY_VIEWER, edit=_EVERY_VIEWER
 )
-"""The attribute of realms where users choose a language, unless their profile has it."""
+"""The attribute of realms with internationalization, unless their profile declares it."""
 
 
 def locked_names(login: LoginSettings) -> frozenset[str]:
@@ -79,23 +79,23 @@ def own_locked_names(entry: RealmEntry, user: User | None = None) -> frozenset[s
 
 async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
     """Return the stored profile; None where the standard one applies."""
-    stored = await stores.documents.find(realm_id, DocumentKind.USER_PROFILE, _NAME)
+    stored = await stores.documents.find_document(realm_id, DocumentKind.USER_PROFILE, _NAME)
     return None if stored is None else restored_profile(stored)
 
 
 def expect_profile(stores: Stores, realm: Realm) -> None:
     """Read the profile together with the next statement of the transaction."""
     if not realm.has_free_attributes:
-        stores.documents.expect_find(realm.id, DocumentKind.USER_PROFILE, _NAME)
+        stores.documents.expect_document(realm.id, DocumentKind.USER_PROFILE, _NAME)
 
 
 async def store_profile(stores: Stores, realm_id: str, profile: StoredProfile | None) -> None:
     """Store another profile, None for the standard one."""
     place = (realm_id, DocumentKind.USER_PROFILE, _NAME)
     if profile is None:
-        await stores.documents.remove(*place)
+        await stores.documents.remove_document(*place)
     else:
-        await stores.documents.put(*place, profile.stored())
+        await stores.documents.put_document(*place, profile.stored())
 
 
 async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:
@@ -109,7 +109,7 @@ async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:
 async def profile_rules(stores: Stores, realm: Realm) -> UserProfile:
     """Return the rules that hold."""
     if realm.has_free_attributes:
-        return _FREE
+        return _with_locale(realm, _FREE)
     stored = await stored_profile(stores, realm.id)
     return _rules(realm, None if stored is None else rules_of(stored.document))
 
@@ -130,15 +130,22 @@ def _standard_rules(demanding: bool) -> UserProfile:  # noqa: FBT001 - the key o
 
 
 def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
-    if not realm.localization.enabled or LANGUAGE.name in rules.attributes:
+    """Add the language of users, or exclude it where the realm has one language.
+
+    Keycloak: 17.2 profile (26.7: without internationalization `locale` is neither stored nor
+    displayed, whatever the policy for unmanaged attributes; a stored value remains)
+    """
+    if LANGUAGE.name in rules.attributes:
         return rules
+    if not realm.localization.enabled:
+        return replace(rules, inactive=frozenset({LANGUAGE.name}))
     return replace(rules, attributes={LANGUAGE.name: LANGUAGE, **rules.attributes})
 
 
 def requested_profile(entry: RealmEntry, scopes: frozenset[str]) -> UserProfile:
     """Return the rules that hold in a sign-in for these client scopes."""
     if entry.realm.has_free_attributes:
-        return _FREE
+        return _with_locale(entry.realm, _FREE)
     return _rules(entry.realm, entry.user_profile).requested_with(scopes)
 
 

@@ -8,12 +8,12 @@ Keycloak: the checks of UserProfile for duplicates
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Stores
-from gateway.domain.realm import Realm
+from gateway.domain.realm import LoginSettings, Realm
 from gateway.domain.unique_names import is_plainly_written, name_key
 from gateway.domain.user_profile import EMAIL, USERNAME, Violation
 from gateway.domain.users import SERVICE_ACCOUNT_PREFIX, User
@@ -48,6 +48,17 @@ class FreeNames:
         """Raise ValueError for a user whose names were not checked."""
         if _names_of(user) not in self.names:
             raise ValueError("the names of a new user were not checked")
+
+
+def named_by_address(login: LoginSettings, user: User) -> User:
+    """Return the user named by the address, where the realm has `registrationEmailAsUsername`.
+
+    Every way to set a name or an address passes here. A user without an address and a service
+    account keep their names. Keycloak: 17.2 profile (26.7: each change of a user, measured)
+    """
+    if not login.registration_email_as_username or not user.email:
+        return user
+    return user if user.service_account_client else replace(user, username=user.email)
 
 
 async def require_free_names(

@@ -13,9 +13,7 @@ from starlette.types import ASGIApp
 from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
-from gateway.admin.access import AccountControl
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
-from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations, client_use_cases, registration_requests
@@ -234,8 +232,7 @@ def _routes(
     admin = AdminServices(
         context,
         AdminAuthentication(context, access_tokens, protocol.constraint, services.revocations),
-        AccountControl(database),
-        PathObjects(database),
+        database,
     )
     pages = own_pages(designs, appearance.texts, context.public_url)
     accounts = account_use_cases(services, access_tokens, protocol.sessions, protocol.constraint)

@@ -159,7 +159,7 @@ class ExpiryGauges:
     async def _survey(self) -> None:
         now = self._clock.now()
         try:
-            self._summaries = await self._listing.summarize()
+            self._summaries = await self._listing.summarize_expirations()
             self._due_at = now + AGE
         except StoreUnavailable as failure:
             self._due_at = now + _PAUSE

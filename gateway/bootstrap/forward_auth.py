@@ -40,10 +40,7 @@ def site_decisions(
     issuer: Callable[[str], str],
     passed_headers: Iterable[str] = (),
 ) -> Decisions:
-    """Return the decisions about every protected site; `issuer` is that of a realm's name.
-
-    `passed_headers` are identity headers that callers may send.
-    """
+    """Return the decisions about sites; callers may send the identity headers `passed_headers`."""
     updates = AccountUpdates(services.database, services.invalidation, services.clock)
     sessions = Sessions(services.online_sessions, services.database, EmailUpdates(updates))
     accounts = live_accounts(services, certificates)

@@ -118,10 +118,7 @@ class UnmanagedPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """Who must have a value: every user where no role is named.
-
-    Where `scopes` are named, only users who sign in for one of them.
-    """
+    """Who must have a value: the roles, or all; with `scopes` only in sign-ins for one."""
 
     roles: frozenset[Viewer] = frozenset()
     scopes: tuple[str, ...] = ()
@@ -156,10 +153,7 @@ class ProfileAttribute:
         return viewer in self.view or viewer in self.edit
 
     def requested_with(self, scopes: frozenset[str]) -> Self:
-        """Return the attribute as it is in a sign-in for these client scopes.
-
-        An attribute that the sign-in does not ask for is neither shown nor changed.
-        """
+        """Return the attribute in a sign-in for these scopes; not shown if not asked for."""
         if self.scopes and scopes.isdisjoint(self.scopes):
             return replace(self, view=frozenset(), edit=frozenset(), required=None)
         if self.required is None or not self.required.scopes:
@@ -173,6 +167,8 @@ class UserProfile:
 
     attributes: Mapping[str, ProfileAttribute] = field(default_factory=dict)
     unmanaged: UnmanagedPolicy | None = None
+    inactive: frozenset[str] = frozenset()
+    """Attributes that the realm does not use: never displayed or changed; stored values remain."""
 
     def shows_unmanaged(self, viewer: Viewer) -> bool:
         """Tell whether the viewer sees attributes that the profile does not name."""
@@ -180,7 +176,12 @@ class UserProfile:
             return self.unmanaged is UnmanagedPolicy.ENABLED
         return self.unmanaged is not None
 
-    def _shows_unnamed(self, name: str, viewer: Viewer) -> bool:
+    def shows_attribute(self, name: str, viewer: Viewer) -> bool:
+        """Tell whether the viewer sees an attribute, declared or not."""
+        if name in self.attributes:
+            return self.attributes[name].is_shown_to(viewer)
+        if name in self.inactive:
+            return False
         is_own = viewer is Viewer.ADMIN and name in _WRITTEN_BY_ACTIONS
         return is_own or self.shows_unmanaged(viewer)
 
@@ -206,12 +207,7 @@ class UserProfile:
         return {
             name: values
             for name, values in attributes.items()
-            if name not in ROOTS
-            and (
-                self.attributes[name].is_shown_to(viewer)
-                if name in self.attributes
-                else self._shows_unnamed(name, viewer)
-            )
+            if name not in ROOTS and self.shows_attribute(name, viewer)
         }
 
 
@@ -364,7 +360,7 @@ class _Merging:
 
     def _unmanaged(self, profile: UserProfile, name: str) -> tuple[str, ...]:
         before = self._before.get(name, ())
-        if not profile.takes_unmanaged(self._viewer):
+        if name in profile.inactive or not profile.takes_unmanaged(self._viewer):
             return before
         values = self._given(name)
         if self._is_fixed(name):

@@ -270,7 +270,7 @@ class SiteSignIn:
         client = await self._client(visit)
         redeemed = await self._redeem(visit, client.client, code, pending)
         if not hmac.compare_digest((redeemed.code.nonce or "").encode(), pending.nonce.encode()):
-            visit.request.event.fail(EventError.INVALID_CODE)
+            visit.request.event.error = EventError.INVALID_CODE
             raise SignInFailed("the code was issued with another nonce", pending.return_url)
         return await self._store_session(visit, client.client, redeemed, pending)
 
@@ -302,7 +302,7 @@ class SiteSignIn:
             "redirect_uri": f"{visit.origin}{CALLBACK_PATH}",
             "code_verifier": pending.verifier,
         }
-        visit.request.event.begin(EventType.CODE_TO_TOKEN)
+        visit.request.event.kind = EventType.CODE_TO_TOKEN
         visit.request.event.client_id = client.client_id
         # A refresh token is never issued, so nothing could use an offline session.
         request = replace(visit.request, parameters=Parameters(form))
@@ -399,7 +399,7 @@ class SiteSignOut:
     async def is_signed_in(self, visit: SiteVisit, values: Sequence[str]) -> bool:
         """Return whether one of the cookie's values names a session that has not ended."""
         for value in values:
-            found = await self._sites.find(visit.request.realm.realm.id, value)
+            found = await self._sites.find_session(visit.request.realm.realm.id, value)
             if found is not None and await self._lasts(visit, found):
                 return True
         return False
@@ -407,11 +407,11 @@ class SiteSignOut:
     async def end(self, visit: SiteVisit, values: Sequence[str]) -> tuple[ClientFrame, ...]:
         """End the sessions and their user sessions; return the frames of clients to log out."""
         realm = visit.request.realm.realm
-        visit.request.event.begin(EventType.LOGOUT)
+        visit.request.event.kind = EventType.LOGOUT
         visit.request.event.client_id = visit.site.client
         frames: list[ClientFrame] = []
         for value in values:
-            found = await self._sites.find(realm.id, value)
+            found = await self._sites.find_session(realm.id, value)
             if found is not None:
                 frames += await self._end(visit, found)
                 await self._sites.end(realm.id, value)

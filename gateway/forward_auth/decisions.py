@@ -159,7 +159,7 @@ def _has_certificate(names: tuple[str, ...], identity: AssertedIdentity) -> bool
 def _has_name(name: str, leaf: PresentedCertificate) -> bool:
     known = _HAS_NAME.get((name, leaf.digest))
     if known is None:
-        known = (CertificateName.parse(name).matches(leaf),)
+        known = (CertificateName.parse_name(name).matches(leaf),)
         _HAS_NAME.put((name, leaf.digest), known)
     return known[0]
 

@@ -51,7 +51,7 @@ class SessionCookies:
         if realm is None:
             raise _invalid("its realm does not exist")
         self._accounts.require_open(realm.realm, evidence)
-        found = await self._sites.find(realm.realm.id, values[0])
+        found = await self._sites.find_session(realm.realm.id, values[0])
         if found is None or found.site != cookie_scope(site):
             raise _invalid("it is unknown or has ended")
         if found.client != site.client:

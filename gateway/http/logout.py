@@ -45,13 +45,13 @@ from gateway.http.exchange import Exchange
 from gateway.http.forms import parse_form
 from gateway.http.middleware import only_on_pages
 from gateway.http.pages import ResourceUrls
+from gateway.http.pages.page_values import View
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
     InfoPage,
     LoggedOutPage,
     LogoutConfirmationPage,
     LogoutFrame,
-    View,
 )
 from gateway.http.realm_endpoint import (
     Exemption,
@@ -93,7 +93,7 @@ class BrowserLogoutHandler:
 
     async def begin(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Log out, or ask whether to: what a client or a link of its pages leads to."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         outcome = await self._logout.begin(request.protocol, identity)
         if isinstance(outcome, AskToLogOut):
             return await self._ask(request, outcome)
@@ -101,7 +101,7 @@ class BrowserLogoutHandler:
 
     async def confirm(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Take the answer to the question."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         stored = self._opened(request, identity) if "confirmLogout" in request.form else None
         outcome = await self._logout.confirm(request.protocol, identity, stored)
         return await self._logged_out(request, exchange, outcome)
@@ -217,10 +217,11 @@ class LogoutHandler:
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:
         """Return 204 to a client once the session has ended; to a browser a page or a redirect."""
         if request.parameters.raw(_TOKEN) is None:
+            cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
             browser = BrowserRequest(
                 protocol=request,
-                cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-                preferences=locale_preferences(exchange, request.parameters),
+                cookies=cookies,
+                preferences=locale_preferences(exchange, request.parameters, cookies),
             )
             return await self._of_browsers.begin(browser, exchange)
         caller = await log_out_by_token(self._services, request)

@@ -13,7 +13,7 @@ from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
 from gateway.protocol.authorization import (
     PageError,
     PageMessage,
-    RequestedSignIn,
+    SignInRequest,
     StoredRequestUnusable,
 )
 from gateway.protocol.requests import ProtocolRequest
@@ -40,15 +40,10 @@ ACCOUNT_NOTE: Final = "account_page"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccountVisit(RequestedSignIn):
+class AccountVisit(SignInRequest):
     """The wanted page, and an action to perform before. Keycloak: 17.7 account console."""
 
     page: AccountPage
-
-    @property
-    def event_details(self) -> Mapping[str, str]:
-        """No details for the event of the sign-in."""
-        return {}
 
     def stored(self) -> Mapping[str, str]:
         """Return the visit as text by names; `restored_visit` reads it."""
@@ -141,6 +136,6 @@ def _has_pages(client: Client) -> bool:
 
 
 def _disabled(request: ProtocolRequest) -> PageError:
-    request.event.begin(EventType.LOGIN)
+    request.event.kind = EventType.LOGIN
     message, error = PageMessage.accountConsoleDisabledMessage, EventError.CLIENT_DISABLED
     return PageError(message, event_error=error, status=HTTPStatus.NOT_FOUND)

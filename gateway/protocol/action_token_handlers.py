@@ -55,7 +55,7 @@ async def mark_verified(updates: AccountUpdates, visit: LinkVisit, message: Page
     """Store that the address is verified; raises PageError where it was changed meanwhile."""
     realm = visit.request.realm.realm
     try:
-        async with updates.begin(realm.id, visit.user.id) as update:
+        async with updates.begin_update(realm.id, visit.user.id) as update:
             if update.user.email != visit.token.email:
                 raise _another_address(visit, message)
             await update.replace(replace(update.user, email_verified=True), performed=VERIFY_EMAIL)
@@ -230,7 +230,7 @@ class UpdateEmailLink:
             raise _update_cancelled(visit) from ended
         except ProfileRejected as rejected:
             first = rejected.violations[0]
-            request.event.fail(EventError.EMAIL_IN_USE)
+            request.event.error = EventError.EMAIL_IN_USE
             arguments = tuple(map(str, first.parameters))
             return Refused(SignInStopped(EventError.EMAIL_IN_USE, first.message, arguments), client)
         except SignInRefused as refusal:
@@ -290,9 +290,7 @@ class VerifyEmailLink:
         await mark_verified(self._updates, visit, _STALE_LINK)
         visit.record(**{Detail.EMAIL: visit.token.email or ""})
         if visit.sign_in is not None:
-            return await self._sign_in.resume_after_link(
-                visit.request, visit.sign_in, visit.browser
-            )
+            return await self._sign_in.resume(visit.request, visit.sign_in, visit.browser)
         return Inform(
             "emailVerifiedMessage",
             visit.client.client,

@@ -148,7 +148,7 @@ class ActionTokenEndpoint:
         self, request: ProtocolRequest, key: str | None, browser: Browser
     ) -> tuple[LinkVisit, ActionTokenHandler]:
         event = request.event
-        event.begin(EventType.EXECUTE_ACTION_TOKEN)
+        event.kind = EventType.EXECUTE_ACTION_TOKEN
         token = _parsed_link(request, key)
         event.user_id, event.client_id = token.user_id, token.client_id
         event.details |= {Detail.TOKEN_ID: token.id, Detail.ACTION: token.kind}
@@ -156,7 +156,7 @@ class ActionTokenEndpoint:
             message = PageMessage.expiredActionTokenNoSessionMessage
             raise refused_link(message, EventError.EXPIRED_CODE, reason="the link has expired")
         handler = self._handlers[token.kind]
-        event.begin(handler.event)
+        event.kind = handler.event
         user, client = await self._current(request, token)
         _require_no_other_user(request, browser, user, client.client)
         sign_in = await self._sign_in(request, token, browser)
@@ -192,7 +192,9 @@ class ActionTokenEndpoint:
     ) -> AuthenticationSession | None:
         if token.sign_in is None or browser.session_id is None:
             return None
-        found = await self._sign_ins.find(request.realm.realm.id, browser.session_id, token.sign_in)
+        found = await self._sign_ins.find_tab(
+            request.realm.realm.id, browser.session_id, token.sign_in
+        )
         return None if found is None or found.user_id != token.user_id else found
 
 

@@ -181,7 +181,7 @@ async def _spend_code(
     text = request.parameters.raw("code")
     if text is None:
         raise refused("invalid_request", "Missing parameter: code", EventError.INVALID_CODE)
-    name = CodeName.parse(text)
+    name = CodeName.parse_name(text)
     if name is None:
         raise _invalid_code()
     realm = request.realm.realm

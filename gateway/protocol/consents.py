@@ -46,7 +46,7 @@ class Consents:
         if not items or ask_again:
             return items
         async with self._database.read() as stores:
-            found = await stores.consents.find(user.user.realm_id, user.user.id, client.id)
+            found = await stores.consents.find_consent(user.user.realm_id, user.user.id, client.id)
         granted = () if found is None else ("", *found.scopes)
         return tuple(item for item in items if item.scope not in granted)
 
@@ -60,9 +60,11 @@ class Consents:
         given = tuple(item.scope for item in items if item.scope)
         realm_id, user_id = user.user.realm_id, user.user.id
         async with self._database.write() as stores:
-            before = await stores.consents.find(realm_id, user_id, client.id)
+            before = await stores.consents.find_consent(realm_id, user_id, client.id)
             names = tuple(dict.fromkeys((*(before.scopes if before else ()), *given)))
-            await stores.consents.put(Consent(realm_id, user_id, client.id, names, now, now))
+            await stores.consents.put_consent(
+                Consent(realm_id, user_id, client.id, names, now, now)
+            )
 
     async def holds(self, client: Client, user: UserEntry, scopes: GrantedScopes) -> bool:
         """Return whether the user's consent covers the scopes, or none is required."""

@@ -36,8 +36,8 @@ from gateway.protocol.authorization import (
     CheckServices,
     PageError,
     PageMessage,
-    RequestedSignIn,
     ResponseType,
+    SignInRequest,
     StoredRequestUnusable,
     checks,
     pkce,
@@ -56,7 +56,7 @@ DEVICE_NOTE: Final = "device_user_code"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceConnection(RequestedSignIn):
+class DeviceConnection(SignInRequest):
     """Client, scopes and typed code of a device. Keycloak: 12.9 device authorization."""
 
     user_code: str = field(repr=False)
@@ -130,11 +130,13 @@ class UserCodes:
 
     async def find_device(self, request: ProtocolRequest, typed: str) -> DeviceConnection:
         """Return the device of a code; raises UserCodeRefused, PageError, StoreUnavailable."""
-        request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
+        request.event.kind = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
         # A text that cannot be a code counts as a guess too.
         code = parse_user_code(typed) or ""
         guesser = caller_of(request.remote_address)
-        found = await self._devices.find(request.realm.realm.id, code, guesser, _CODE_LIMIT)
+        found = await self._devices.find_by_user_code(
+            request.realm.realm.id, code, guesser, _CODE_LIMIT
+        )
         if found.authorization is None:
             raise UserCodeRefused(*_REFUSALS.get(found.status, _REFUSALS[DeviceStatus.UNKNOWN]))
         asked = found.authorization
@@ -164,7 +166,7 @@ class UserCodes:
 
 def note_verified(request: ProtocolRequest, device: DeviceConnection) -> None:
     """Record that the code was right; what the sign-in comes to is recorded at its end."""
-    request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
+    request.event.kind = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
     request.event.client_id = device.client.client.client_id
     request.event.details[Detail.SCOPE] = device.scopes.text
 
@@ -253,7 +255,7 @@ async def authorize_device(
     that the client may not have are left out, as in Keycloak. Spec: RFC 8628 §3.1, §3.2, §6.1;
     Keycloak: 12.9 device authorization
     """
-    request.event.begin(EventType.OAUTH2_DEVICE_AUTH)
+    request.event.kind = EventType.OAUTH2_DEVICE_AUTH
     caller = await services.clients.authenticate(request)
     check_caller(request, caller, EventKind.DEVICE_AUTHORIZATION_REQUEST)
     client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
@@ -288,7 +290,7 @@ def _check_request(
     )
     checks.check_sizes(draft)
     pkce.check_code_challenge(draft)
-    requested = draft.get("scope") or ""
+    requested = draft.parameters.get("scope") or ""
     excess = scope_excess(requested)
     if excess is not None:
         raise refused("invalid_scope", f"Invalid scopes: {excess}", EventError.INVALID_REQUEST)
@@ -312,7 +314,7 @@ async def _store_authorization(
             client_id=draft.client.client.client_id,
             scope=" ".join(draft.scopes.names) if draft.scopes else "",
             interval=interval,
-            nonce=draft.get("nonce") or None,
+            nonce=draft.parameters.get("nonce") or None,
             code_challenge=challenge.challenge if challenge else None,
             code_challenge_method=challenge.method if challenge else None,
             certificate=bound_certificate(draft.client.client, certificate),

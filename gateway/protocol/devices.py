@@ -79,5 +79,5 @@ class Devices:
         counted = await self._locks.count_failure(realm_id, client.id, name, window)
         if counted >= rules.failures:
             lock = DeviceLock(name, LockCause.FAILURES, request.now + window)
-            await self._locks.lock(realm_id, client.id, lock, request.now)
+            await self._locks.lock_device(realm_id, client.id, lock, request.now)
             request.event.further.append(device_lock_event(lock, counted))

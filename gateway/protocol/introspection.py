@@ -45,7 +45,7 @@ async def introspect_token(
     services: ProtocolServices, request: ProtocolRequest
 ) -> tuple[AuthenticatedClient, dict[str, Any]]:
     """Return the caller and the answer; raises OAuthError or StoreUnavailable."""
-    request.event.begin(EventType.INTROSPECT_TOKEN)
+    request.event.kind = EventType.INTROSPECT_TOKEN
     caller = await _authenticate(services, request)
     if request.parameters.repeated:
         raise _refused("duplicated parameter")
@@ -129,7 +129,7 @@ async def _describe_refresh_token(
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
-    request.event.fail(error)
+    request.event.error = error
     request.event.details[Detail.REASON] = reason
     return INACTIVE
 

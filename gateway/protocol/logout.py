@@ -220,7 +220,7 @@ class BrowserLogout:
         self, request: ProtocolRequest, identity: BrowserIdentity | None
     ) -> LogoutOutcome:
         """Answer a request of a client or of the user; raises PageError and StoreUnavailable."""
-        request.event.begin(EventType.LOGOUT)
+        request.event.kind = EventType.LOGOUT
         asked = await check_logout_request(request, request.parameters, self._directory)
         if identity is not None and not _may_end(asked, identity.session):
             request.event.withdraw()
@@ -234,14 +234,14 @@ class BrowserLogout:
             request.event.withdraw()
         else:
             request.event.session_id = asked.hinted_session
-            request.event.fail(EventError.SESSION_EXPIRED)
+            request.event.error = EventError.SESSION_EXPIRED
         return LoggedOut(asked.client, asked.target, has_ended=asked.hint is not None)
 
     async def confirm(
         self, request: ProtocolRequest, identity: BrowserIdentity | None, stored: Parameters | None
     ) -> LoggedOut:
         """End the session; `stored` is None for an unsealed form. Raises PageError."""
-        request.event.begin(EventType.LOGOUT)
+        request.event.kind = EventType.LOGOUT
         if stored is None or identity is None:
             raise PageError(PageMessage.failedLogout, event_error=EventError.SESSION_EXPIRED)
         asked = await check_logout_request(request, stored, self._directory)
@@ -289,7 +289,7 @@ async def log_out_by_token(
     Keycloak, revoked ones and those of departed clients are not. Keycloak: 12.6 (POST with
     refresh_token)
     """
-    request.event.begin(EventType.LOGOUT)
+    request.event.kind = EventType.LOGOUT
     caller = await services.clients.authenticate(request)
     if request.parameters.repeated:
         raise duplicated_parameter()
@@ -413,7 +413,7 @@ class NoticeDelivery:
                 )
         async with self._database.write() as stores:
             if again is None:
-                await stores.logout_notices.remove(claimed)
+                await stores.logout_notices.remove_notice(claimed)
             else:
                 await stores.logout_notices.postpone(claimed, again)
         return failed

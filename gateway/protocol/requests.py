@@ -115,12 +115,6 @@ class EventDraft:
     further: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
     """Further events of the same user from the same address."""
 
-    def begin(self, kind: EventType) -> None:
-        self.kind = kind
-
-    def fail(self, error: str) -> None:
-        self.error = error
-
     def refuse(self, failure: EventFailure) -> None:
         """Note the error of a refusal, and the reason where it gives one."""
         if failure.reason is not None:
@@ -171,15 +165,14 @@ def require_https(realm: Realm, remote_address: str) -> None:
         )
 
 
-def require_enabled(realm: Realm) -> None:
-    """Raise OAuthError (403) where the realm is disabled."""
-    if not realm.enabled:
-        raise OAuthError(
-            "access_denied",
-            "Realm not enabled",
-            status=HTTPStatus.FORBIDDEN,
-            event=EventFailure(EventError.REALM_DISABLED),
-        )
+def disabled_realm() -> OAuthError:
+    """Return the refusal (403) of a request to a disabled realm."""
+    return OAuthError(
+        "access_denied",
+        "Realm not enabled",
+        status=HTTPStatus.FORBIDDEN,
+        event=EventFailure(EventError.REALM_DISABLED),
+    )
 
 
 def transport_is_sufficient(required: SslRequired, remote_address: str, *, secure: bool) -> bool:

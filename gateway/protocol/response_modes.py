@@ -99,23 +99,36 @@ def signed_response(request: ProtocolRequest, client: Client, parameters: Mappin
 
 
 def deliver_in_query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
-    """Return the redirect with a retained query and no fragment. Spec: RFC 6749 §3.1.2."""
-    uri = redirect_uri.partition("#")[0]
+    """Return the redirect; query and fragment of the redirect URI stay.
+
+    An application that is routed by its hash returns to its place. Spec: RFC 6749 §3.1.2 (a query
+    of the redirect URI is retained); Keycloak: 12.10 authorization
+    """
+    uri, hash_sign, fragment = redirect_uri.partition("#")
     separator = "&" if "?" in uri else "?"
     if uri.endswith(("?", "&")):
         separator = ""
-    return Redirect(f"{uri}{separator}{urlencode(parameters, quote_via=quote)}")
+    query = urlencode(parameters, quote_via=quote)
+    return Redirect(f"{uri}{separator}{query}{hash_sign}{fragment}")
 
 
 def deliver_in_fragment(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
-    """Return the redirect with a new fragment. Multiple Response Type Encoding Practices §2.1."""
-    uri = redirect_uri.partition("#")[0]
-    return Redirect(f"{uri}#{urlencode(parameters, quote_via=quote)}")
+    """Return the redirect; a fragment of the redirect URI stays before the parameters.
+
+    Spec: OAuth 2.0 Multiple Response Type Encoding Practices §2.1; Keycloak: 12.10 authorization
+    """
+    separator = "#" if "#" not in redirect_uri else "&"
+    if redirect_uri.endswith(("#", "&")):
+        separator = ""
+    return Redirect(f"{redirect_uri}{separator}{urlencode(parameters, quote_via=quote)}")
 
 
 def deliver_by_form_post(redirect_uri: str, parameters: Mapping[str, str]) -> FormPost:
-    """Return the form without a fragment. Spec: OAuth 2.0 Form Post Response Mode §2."""
-    return FormPost(redirect_uri.partition("#")[0], parameters)
+    """Return the form; a fragment of the redirect URI stays, as in the query.
+
+    Spec: OAuth 2.0 Form Post Response Mode §2
+    """
+    return FormPost(redirect_uri, parameters)
 
 
 _Deliver = Callable[[str, Mapping[str, str]], Delivery]

@@ -25,7 +25,7 @@ async def revoke_token(
     services: ProtocolServices, request: ProtocolRequest
 ) -> tuple[AuthenticatedClient, OAuthError | None]:
     """Revoke durably before returning; raises OAuthError, with status 200 for an unknown token."""
-    request.event.begin(EventType.REVOKE_GRANT)
+    request.event.kind = EventType.REVOKE_GRANT
     caller = await services.clients.authenticate(request)
     if request.parameters.repeated:
         raise duplicated_parameter()
@@ -35,7 +35,7 @@ async def revoke_token(
     try:
         await _revoke_any_token(services, request, caller, token)
     except InvalidToken as error:
-        request.event.fail(error.event_error)
+        request.event.error = error.event_error
         return caller, OAuthError("invalid_token", "Invalid token", reason=str(error))
     return caller, None
 

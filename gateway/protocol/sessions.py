@@ -153,7 +153,7 @@ class Sessions:
             )
             if await joining:
                 return Joined(moved, part, code)
-            current = await self._online.find(realm.id, session.id)
+            current = await self._online.find_session(realm.id, session.id)
         return None
 
     async def join_offline(
@@ -167,13 +167,13 @@ class Sessions:
         """Let a client take part in the offline session of the same id, begun if missing."""
         async with self._database.write() as stores:
             store = stores.offline_sessions
-            found = await store.find(realm.id, session.id)
+            found = await store.find_session(realm.id, session.id)
             while found is not None and if_lasting(realm, found, now) is not None:
                 moved, part, expected = _moved(realm, found, client, participation, now)
                 end = session_ends_at(realm.session_limits, moved)
                 if await store.join(realm.id, found.id, part, end, expected=expected):
                     return Joined(moved, part)
-                found = await store.find(realm.id, session.id)
+                found = await store.find_session(realm.id, session.id)
             if found is not None:
                 await store.end(realm.id, found.id)
             part = _new_part(client, participation, _new_start(now))
@@ -192,9 +192,9 @@ class Sessions:
     ) -> UserSession | None:
         """Return a stored session, valid or not, for a caller that ends it."""
         if not offline:
-            return await self._online.find(realm_id, session_id)
+            return await self._online.find_session(realm_id, session_id)
         async with self._database.read() as stores:
-            return await stores.offline_sessions.find(realm_id, session_id)
+            return await stores.offline_sessions.find_session(realm_id, session_id)
 
     async def refresh(
         self, realm: Realm, session: UserSession, client: Client, now: datetime
@@ -233,16 +233,16 @@ class Sessions:
         """End the client's tokens, online and offline; the online session lasts without it."""
         await self._online.detach(realm_id, session_id, client)
         async with self._database.read() as stores:
-            offline = await stores.offline_sessions.find(realm_id, session_id)
+            offline = await stores.offline_sessions.find_session(realm_id, session_id)
         if offline is not None and client in offline.clients:
             async with self._database.write() as stores:
                 await stores.offline_sessions.leave(realm_id, session_id, client)
 
     async def log_out(self, realm_id: str, session_id: str, now: datetime) -> bool:
         """End the session, online and offline, after storing notices; return whether it existed."""
-        online = await self._online.find(realm_id, session_id)
+        online = await self._online.find_session(realm_id, session_id)
         async with self._database.write() as stores:
-            offline = await stores.offline_sessions.find(realm_id, session_id)
+            offline = await stores.offline_sessions.find_session(realm_id, session_id)
             ending = tuple(session for session in (online, offline) if session is not None)
             await queue_logout_notices(stores, ending, now)
             await stores.offline_sessions.end(realm_id, session_id)
@@ -254,7 +254,7 @@ class Sessions:
         """End an online session and return its clients; the offline one of its id lasts."""
         async with self._database.write() as stores:
             clients = await queue_logout_notices(stores, (session,), now)
-            if await stores.offline_sessions.find(session.realm_id, session.id) is None:
+            if await stores.offline_sessions.find_session(session.realm_id, session.id) is None:
                 await stores.refresh_tokens.end_of_session(session.realm_id, session.id)
         await self._online.end(session.realm_id, session.id)
         return clients

@@ -55,7 +55,7 @@ async def issue_token(
         if grant_type is None:
             raise OAuthError("invalid_request", "Missing form parameter: grant_type")
         raise unsupported_grant()
-    request.event.begin(grant.event)
+    request.event.kind = grant.event
     request.event.details[Detail.GRANT_TYPE] = grant_type
     caller = await services.clients.authenticate(request)
     repeated = request.parameters.repeated_names

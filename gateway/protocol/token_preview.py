@@ -6,8 +6,7 @@ from typing import Any
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
-from gateway.domain.ports.lookups import RealmEntry
-from gateway.domain.ports.token_preview import TokenExample
+from gateway.domain.ports.lookups import RealmEntry, TokenExample
 from gateway.domain.refusals import NotFound
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.protocol_claims import audiences_of

@@ -27,7 +27,7 @@ async def get_userinfo(
     services: ProtocolServices, request: ProtocolRequest
 ) -> tuple[ActiveToken, dict[str, Any] | str]:
     """Return token and claims, or a JWT; raises BearerChallenge, OriginRefused, OAuthError."""
-    request.event.begin(EventType.USER_INFO_REQUEST)
+    request.event.kind = EventType.USER_INFO_REQUEST
     request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
     active = await _find_active(services, request, _only_token(request))
     if OPENID not in str(active.claims.get("scope", "")).split():

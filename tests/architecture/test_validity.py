@@ -67,6 +67,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/forward_auth/browser.py": "ends sessions",
     "gateway/http/account_console.py": "a session that the cookie's check returned",
     "gateway/http/admin/authentication.py": "the realm that issued, before the token is read",
+    "gateway/http/realm_endpoint.py": "in front of every endpoint",
     "gateway/protocol/authorization/checks.py": "a new request",
     "gateway/protocol/certificate_explanation.py": "explains to operators",
     "gateway/protocol/certificate_refusal.py": "explains to operators",
@@ -75,7 +76,6 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/protocol/discovery.py": "metadata",
     "gateway/protocol/grants/client_credentials.py": "a new token of the account itself",
     "gateway/protocol/logout.py": "ends sessions, and frames of clients",
-    "gateway/protocol/requests.py": "in front of every endpoint",
     "gateway/protocol/sessions.py": "stores sessions",
     "gateway/protocol/tokens/issuing.py": "`not-before-policy` of the response",
     "gateway/protocol/userinfo.py": "Keycloak's answer for a disabled realm",
@@ -86,8 +86,9 @@ _READERS: Final = frozenset(
 )
 _READERS_OF: Final = frozenset(
     {
-        *(("key_ring", "verify_token"), ("access_tokens", "verify_token"), ("sites", "find")),
-        *(("authorization_codes", "redeem"), ("device_authorizations", "take")),
+        *(("key_ring", "verify_token"), ("access_tokens", "verify_token"), ("codes", "redeem")),
+        *(("authorization_codes", "redeem"), ("device_authorizations", "redeem")),
+        ("sites", "find_session"),
     }
 )
 """Owner and method: what returns the content of a token, a code or a cookie."""
@@ -106,8 +107,7 @@ _USES: Final[Mapping[str, str]] = {
 }
 """Function that reads a credential -> the call, in its module, that asks the rule."""
 _READ_ALONE: Final[Mapping[str, str]] = {
-    "gateway/admin/protected_sites.py:__init__": "a site, not a session",
-    "gateway/admin/registration/tokens.py:read": "registration tokens, which are no sign-in",
+    "gateway/admin/registration/tokens.py:verify_token": "registration tokens are no sign-in",
     "gateway/authentication/action_tokens.py:read_action_token": "reads for the endpoint of links",
     "gateway/forward_auth/browser.py:end": "ends sessions",
     "gateway/forward_auth/browser.py:is_signed_in": "ends sessions",
@@ -148,7 +148,7 @@ def _reads_state(node: ast.AST) -> bool:
         return False
     name = _last_name(node.func)
     of_store = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) in _STORES
-    return name in _LOOKUPS or (name == "find" and of_store)
+    return name in _LOOKUPS or (name == "find_session" and of_store)
 
 
 def _imports_rule(code: ast.Module) -> bool:

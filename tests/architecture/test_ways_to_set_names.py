@@ -102,7 +102,7 @@ def test_what_users_choose_themselves_is_checked_in_one_place() -> None:
     }
     assert changing == {
         ("authentication/registration.py", "_store_alike"),
-        ("authentication/profile_updates.py", "_storable"),
+        ("authentication/unique_names.py", "named_by_address"),
         ("authentication/profile_updates.py", "with_email"),
     }
 

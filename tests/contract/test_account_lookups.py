@@ -45,7 +45,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     """Return a database with two users, a consent and offline sessions of one of them."""
     await store_owners(database)
     async with database.write() as stores:
-        await stores.consents.put(CONSENT)
+        await stores.consents.put_consent(CONSENT)
         for name, clients in (("one", ("device", "browser")), ("two", ("device",))):
             await stores.offline_sessions.add(session(name, *clients, offline=True), LATER)
         await stores.offline_sessions.add(
@@ -54,7 +54,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     return database
 
 
-async def test_grants_are_the_consents_and_the_clients_of_offline_sessions(
+async def test_grants_are_consents_and_clients_of_offline_sessions(
     stored: SqlDatabase,
 ) -> None:
     clients = frozenset({"device-uuid", "browser-uuid"})

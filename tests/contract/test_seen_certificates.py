@@ -45,7 +45,7 @@ async def listed(
 ) -> list[SeenCertificate]:
     async with database.read() as stores:
         within = None if days is None else days * DAY
-        return list(await stores.seen_certificates.list(realm, now, within, 100))
+        return list(await stores.seen_certificates.list_certificates(realm, now, within, 100))
 
 
 async def ids(
@@ -56,7 +56,7 @@ async def ids(
     return [str(int.from_bytes(base64url.decode(each.id))) for each in found]
 
 
-async def test_a_certificate_is_written_once_a_day_with_its_client_and_user(
+async def test_a_certificate_is_written_once_a_day_with_its_owner(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")
@@ -87,7 +87,7 @@ async def test_a_certificate_is_written_once_a_day_with_its_client_and_user(
     assert await listed(database) == [replace(first, last_seen_at=TODAY + DAY)]
 
 
-async def test_what_is_due_comes_first_and_a_renewed_certificate_not_at_all(
+async def test_due_certificates_come_first_and_renewed_ones_never(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo", "other")
@@ -112,7 +112,7 @@ async def test_what_is_due_comes_first_and_a_renewed_certificate_not_at_all(
     }
 
 
-async def test_devices_that_differ_in_an_alternative_name_alone_are_all_listed(
+async def test_devices_differing_in_an_alternative_name_are_all_listed(
     database: SqlDatabase,
 ) -> None:
     """Certificates of a template often have one subject, or none."""

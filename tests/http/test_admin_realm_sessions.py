@@ -190,11 +190,30 @@ def test_what_is_not_here_says_so(
     assert answer.json()["error_description"]
 
 
-def test_the_registrators_of_credentials_are_those_that_there_are(
+def test_credential_registrators_are_the_existing_ones(
     administration: Administration, lively: str
 ) -> None:
-    found = administration.ask("GET", f"{lively}/credential-registrators")
-    assert found.json() == ["CONFIGURE_TOTP", "CONFIGURE_RECOVERY_AUTHN_CODES"]
+    """Keycloak: 16.1 required actions, 26.7: enabled ones by priority, keys among them."""
+    expected = [
+        *("CONFIGURE_TOTP", "webauthn-register", "webauthn-register-passwordless"),
+        "CONFIGURE_RECOVERY_AUTHN_CODES",
+    ]
+
+    def registrators() -> Any:
+        return administration.ask("GET", f"{lively}/credential-registrators").json()
+
+    assert registrators() == expected
+    for disabled in expected:
+        path = f"{lively}/authentication/required-actions/{disabled}"
+        action = administration.ask("GET", path).json()
+        administration.ask("PUT", path, document=action | {"enabled": False})
+        assert registrators() == [each for each in expected if each != disabled]
+        administration.ask("PUT", path, document=action)
+    first = f"{lively}/authentication/required-actions/CONFIGURE_RECOVERY_AUTHN_CODES"
+    action = administration.ask("GET", first).json()
+    administration.ask("PUT", first, document=action | {"priority": 1})
+    assert registrators() == [expected[-1], *expected[:-1]]
+    administration.ask("PUT", first, document=action)
 
 
 def _groups(administration: Administration) -> dict[str, str]:
@@ -288,7 +307,7 @@ def test_profiles_and_policies_are_kept_as_they_were_sent(
         assert administration.ask("GET", f"{lively}/{path}").json() == empty
 
 
-def test_what_is_left_out_of_a_profile_or_a_policy_takes_its_default(
+def test_omitted_profile_and_policy_fields_take_defaults(
     administration: Administration, lively: str
 ) -> None:
     profile = {"profiles": [{"name": "p", "executors": [{"executor": "x"}]}, {"name": "q"}]}

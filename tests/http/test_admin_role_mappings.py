@@ -1,14 +1,22 @@
 """Which roles users and groups have, over the admin API. Keycloak: 7.2, 7.3 (role-mappings)."""
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import product
+from typing import Any, Final
 
 import pytest
 
-from tests.support.administered_realm import AdministeredRealm, administered_realm
+from gateway.admin.access import AdminRole
+from tests.support.administered_realm import AdministeredRealm, administered_realm, person
 from tests.support.administration import Administration
 
-ADMINISTRATORS = {"users-only": ["manage-users"], "viewer": ["view-users"], "holder": []}
+ADMINISTRATORS = {
+    "users-only": ["manage-users"],
+    "viewer": ["view-users"],
+    "holder": [],
+    "searcher": ["query-users"],
+    "group-searcher": ["query-groups"],
+}
 DEVICE = "clients/device-id"
 NO_ROLE = (404, {"error": "Role not found"})
 
@@ -206,7 +214,7 @@ def test_a_role_that_is_given_or_taken_is_in_the_next_token(realm: AdministeredR
         assert not has()
 
 
-def test_what_is_changed_about_a_service_account_is_in_the_next_token(
+def test_service_account_changes_are_in_the_next_token(
     realm: AdministeredRealm,
 ) -> None:
     assert "email" not in realm.claims("holder")
@@ -248,3 +256,73 @@ def test_a_grant_that_is_refused_halfway_gives_nothing(
     assert realm.refused("POST", path, [view, manage], by="users-only") == forbidden
     assert realm.get(holder) == {}
     assert len(realm.events()) == before
+
+
+_SEEING_USERS: Final = {AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS}
+_SEEING_REALM: Final = {AdminRole.VIEW_REALM, AdminRole.MANAGE_REALM}
+_SEEING_NO_USERS: Final = ({AdminRole.QUERY_USERS}, {AdminRole.QUERY_GROUPS})
+_SEEING_CLIENTS: Final = {AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS}
+
+
+def test_each_right_shows_the_roles_that_keycloak_shows(
+    administration: Administration,
+) -> None:
+    """Measured with Keycloak 26.7 for every role alone and beside `view-users`."""
+    callers = {
+        f"{index}-{'-'.join(sorted(rights))}": sorted(rights)
+        for index, rights in enumerate(
+            (*({each, AdminRole.VIEW_USERS} for each in AdminRole), *_SEEING_NO_USERS)
+        )
+    }
+    app = {"clientId": "app", "id": "app-of-viewed", "enabled": True}
+    given = {"realmRoles": ["of-realm"], "clientRoles": {"app": ["of-app"]}}
+    settings: dict[str, Any] = {
+        "roles": {"realm": [{"name": "of-realm"}], "client": {"app": [{"name": "of-app"}]}},
+        "clients": [app],
+        "groups": [{"name": "staff", **given}],
+        "users": [person("anna", id="anna-of-viewed", **given)],
+    }
+    with administered_realm(administration, "viewed", callers, **settings) as realm:
+        group = realm.get("group-by-path/staff")["id"]
+        holders = ("users/anna-of-viewed", f"groups/{group}")
+        for (caller, rights), holder in product(callers.items(), holders):
+            seen = {
+                path: realm.ask("GET", f"{holder}/role-mappings{path}", by=caller)
+                for path in ("", "/realm", "/clients/app-of-viewed")
+            }
+            statuses = [response.status_code for response in seen.values()]
+            if _SEEING_USERS.isdisjoint(rights):
+                assert statuses == [403, 403, 403], caller
+                continue
+            shows_clients = not _SEEING_CLIENTS.isdisjoint(rights)
+            assert statuses == [200, 200, 200 if shows_clients else 403], caller
+            expected = [
+                *(["clientMappings"] if shows_clients else ()),
+                *([] if _SEEING_REALM.isdisjoint(rights) else ["realmMappings"]),
+            ]
+            assert sorted(seen[""].json()) == expected, caller
+            assert [each["name"] for each in seen["/realm"].json()] == ["of-realm"], caller
+
+
+@pytest.mark.parametrize("path", ["", "/realm", "/realm/composite", f"/{DEVICE}", "/clients/none"])
+def test_who_may_search_for_users_learns_that_one_is_unknown(
+    realm: AdministeredRealm, path: str
+) -> None:
+    """Keycloak: 7 (resolution order), measured with 26.7."""
+    for caller, status in (("viewer", 404), ("searcher", 404), ("group-searcher", 403)):
+        for method in ("GET", "POST"):
+            if (method, path[-9:]) == ("POST", "composite") or (method, path) == ("POST", ""):
+                continue
+            sent: list[object] | None = [] if method == "POST" else None
+            unknown = realm.refused(method, f"users/none/role-mappings{path}", sent, by=caller)
+            error = "User not found" if status == 404 else "HTTP 403 Forbidden"
+            assert unknown == (status, {"error": error}), caller
+
+
+def test_an_unknown_client_is_named_before_the_missing_right(realm: AdministeredRealm) -> None:
+    mappings = "users/id-of-alice/role-mappings/clients"
+    assert realm.refused("GET", f"{mappings}/none", by="viewer") == (
+        *(404, {"error": "Client not found"}),
+    )
+    forbidden = (403, {"error": "HTTP 403 Forbidden"})
+    assert realm.refused("GET", f"{mappings}/device-id", by="viewer") == forbidden

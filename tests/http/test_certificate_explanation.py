@@ -137,7 +137,7 @@ def ask_for_token(
     return answer, line["reason"].partition(": ")[2] if "reason" in line else None
 
 
-def test_the_first_failing_step_is_the_reason_of_the_real_refusal(
+def test_the_first_failing_step_is_the_reason_of_the_refusal(
     realm: AdministeredRealm,
 ) -> None:
     for kind, (node, client, step, part) in KINDS.items():
@@ -180,7 +180,7 @@ def without_instance(claims: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["named", "inferred"])
-def test_an_accepted_certificate_has_the_claims_of_the_real_token(
+def test_an_accepted_certificate_has_the_claims_of_its_token(
     realm: AdministeredRealm, *, named: bool
 ) -> None:
     for node, client in ((GOOD, "probe"), (DEVICE, "fleet")):

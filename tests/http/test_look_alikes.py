@@ -332,3 +332,40 @@ def test_the_standard_profile_refuses_letters_of_other_scripts(
     sent = ("mik\u0435", "\u043cik\u0435", "mi\u03bae", "mi\u043ae-2", "\u13bfike")
     accepted = [name for name in sent if OF_BOTH[way](ways, {"username": name})]
     assert accepted == []
+
+
+@pytest.mark.parametrize("way", [name for name in OF_ADDRESSES if name != "UPDATE_EMAIL link"])
+def test_every_way_names_a_user_by_the_address(
+    mailed: MailedRealm, tmp_path: Path, way: str
+) -> None:
+    """`registrationEmailAsUsername`: whatever name is sent. Keycloak: 17.2 profile."""
+    ways, number = Ways(mailed, tmp_path), next(NUMBERS)
+    address, ignored = f"named-by-{number}@example.org", f"ignored-{number}"
+    with mailed.changed(registrationEmailAsUsername=True):
+        assert OF_ADDRESSES[way](ways, {"email": address, "username": ignored})
+    found = mailed.realm.get(f"users?email={address}&exact=true")
+    assert [user["username"] for user in found] == [address]
+    assert mailed.realm.get(f"users?username={ignored}&exact=true") == []
+
+
+@pytest.mark.parametrize("way", ["account API", "account console", "admin API"])
+def test_any_change_names_an_earlier_user_by_the_address(
+    mailed: MailedRealm, tmp_path: Path, way: str
+) -> None:
+    """Administrators see the address as the name from the beginning. Keycloak 26.7, measured."""
+    ways = Ways(mailed, tmp_path)
+    path, known = ways.user()
+    ways.user = lambda: (path, known)  # type: ignore[method-assign]
+    ways.account.grant(path.partition("/")[2], "manage-account")
+    with mailed.changed(registrationEmailAsUsername=True):
+        assert mailed.realm.get(path)["username"] == known["email"]
+        listed = mailed.realm.get(f"users?username={known['username']}&exact=true")
+        assert [user["username"] for user in listed] == [known["email"]]
+        own = ways.account.get("", ways.account.token(known["username"]))
+        assert own["username"] == known["email"]
+        if way == "admin API":
+            mailed.realm.change("PUT", path, {"firstName": "Grace"})
+        else:
+            assert OF_BOTH[way](ways, {"firstName": "Grace"})
+    stored = mailed.realm.get(path)
+    assert (stored["username"], stored["firstName"]) == (known["email"], "Grace")

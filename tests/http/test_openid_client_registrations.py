@@ -115,7 +115,7 @@ def test_a_client_is_told_what_it_has_become(service: Registration) -> None:
         ("client_secret_expires_at", 0),
         ("registration_client_uri", url),
         ("registration_access_token", own),
-        ("backchannel_logout_session_required", True),
+        ("backchannel_logout_session_required", False),
         ("require_pushed_authorization_requests", False),
         ("frontchannel_logout_session_required", False),
     ]
@@ -189,6 +189,21 @@ def test_metadata_comes_back_and_is_the_clients(service: Registration) -> None:
     }
 
 
+@pytest.mark.parametrize("sent", [None, False, True])
+def test_logout_tokens_name_the_session_if_the_client_asks(
+    service: Registration, *, sent: bool | None
+) -> None:
+    """OpenID Connect Back-Channel Logout §2.2: false by default."""
+    name = "backchannel_logout_session_required"
+    metadata = {"redirect_uris": ["https://a.test/cb"], "backchannel_logout_uri": "https://a.test/"}
+    made = registered(service, **metadata, **({} if sent is None else {name: sent}))
+    assert made[name] is bool(sent)
+    stored = as_administrator(service, made)["attributes"]["backchannel.logout.session.required"]
+    assert stored == str(bool(sent)).lower()
+    path, token = f"openid-connect/{made['client_id']}", made["registration_access_token"]
+    assert service.given("GET", path, token=token)[name] is bool(sent)
+
+
 def test_what_is_not_said_stays(service: Registration) -> None:
     made = registered(service, **FULL)
     path = f"openid-connect/{made['client_id']}"
@@ -241,7 +256,7 @@ def test_a_client_says_how_it_proves_itself(
         assert made_here(client) == {
             "x509.subjectdn": "CN=x",
             "x509.allow.regex.pattern.comparison": "false",
-            "backchannel.logout.session.required": "true",
+            "backchannel.logout.session.required": "false",
             "backchannel.logout.revoke.offline.tokens": "false",
             "frontchannel.logout.session.required": "false",
         }

@@ -122,7 +122,7 @@ def test_lists_count_in_the_realm_that_names_them(certificate_zoo: Zoo, tmp_path
 
 
 @pytest.mark.anyio
-async def test_only_a_trusted_path_in_a_realm_that_still_names_the_url_causes_a_download(
+async def test_only_trusted_paths_and_current_urls_cause_downloads(
     certificate_zoo: Zoo,
 ) -> None:
     issuing = read_authority(certificate_zoo.directory, ISSUING)

@@ -184,12 +184,12 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
     updates = AccountUpdates(services.database, services.invalidation, services.clock)
     sessions = Sessions(services.online_sessions, services.database, EmailUpdates(updates))
     completion = SignInCompletion(sessions, services.client_encryption)
-    done = await completion.complete(
+    response, session = await completion.complete(
         request, replace(asked, **wanted.asked), replace(finished, **wanted.finished)
     )
-    cookies = issue_identity(request.realm, request.issuer, done.session, request.now)
+    cookies = issue_identity(request.realm, request.issuer, session, request.now)
     event = {"type": request.event.kind, **request.event.details}
-    return Finished(done.response.parameters, done.session, cookies, event)
+    return Finished(response.parameters, session, cookies, event)
 
 
 async def _let_users_be_older(services: Services, request: ProtocolRequest) -> None:

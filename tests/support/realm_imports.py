@@ -151,7 +151,7 @@ class Imports:
     async def algorithms(self, realm_id: str = "acme") -> list[SignatureAlgorithm]:
         """Return what the realm's published keys sign with."""
         async with self.database.read() as stores:
-            found = [key.algorithm for key in await stores.keys.list(realm_id)]
+            found = [key.algorithm for key in await stores.keys.list_keys(realm_id)]
         return sorted(item for item in found if isinstance(item, SignatureAlgorithm))
 
 

@@ -43,7 +43,7 @@ def _connection(response: httpx2.Response) -> object:
     return response.extensions["network_stream"].get_extra_info("client_addr")
 
 
-def test_a_certificate_and_a_token_bound_to_it_are_refused_within_a_second(
+def test_certificates_and_bound_tokens_are_refused_in_a_second(
     protected: Protected,
 ) -> None:
     """On new connections, and on the one that was verified before the revocation."""

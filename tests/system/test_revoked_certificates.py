@@ -101,9 +101,7 @@ def _behind_nginx(
         yield nginx, gateway
 
 
-def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
-    tmp_path: Path, pki: Path
-) -> None:
+def test_a_bound_token_fails_once_its_certificate_is_revoked(tmp_path: Path, pki: Path) -> None:
     """RFC 8705 §3; nginx has the old list until its reload, so the gateway alone refuses."""
     folder = shutil.copytree(pki, tmp_path / "certs")
     certificate = (folder / "device-1.crt").read_bytes()
@@ -132,7 +130,7 @@ def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
         (RevocationCheck.GATEWAY, 401, f"{DEVICE_SUBJECT} was revoked"),
     ],
 )
-def test_a_revoked_certificate_is_refused_by_nginx_or_where_that_is_chosen_by_the_gateway_alone(
+def test_a_revoked_certificate_is_refused_by_nginx_or_gateway(
     tmp_path: Path, pki: Path, check: RevocationCheck, status: int, reason: str
 ) -> None:
     folder = shutil.copytree(pki, tmp_path / "certs")
@@ -155,7 +153,7 @@ def test_a_revoked_certificate_is_refused_by_nginx_or_where_that_is_chosen_by_th
         (RevocationCheck.GATEWAY, 401, "the revocation list of CN=Realmgate Development "),
     ],
 )
-def test_a_stale_list_refuses_all_certificates_where_the_gateway_alone_checks_lists_too(
+def test_a_stale_list_refuses_all_also_if_the_gateway_checks(
     tmp_path: Path,
     edge_certificates: EdgeCertificates,
     check: RevocationCheck,
@@ -176,9 +174,7 @@ def test_a_stale_list_refuses_all_certificates_where_the_gateway_alone_checks_li
     assert [each["status"] for each in found if each["name"] == "revocation-lists"] == ["DOWN"]
 
 
-def test_an_authority_without_a_list_refuses_all_its_certificates(
-    tmp_path: Path, pki: Path
-) -> None:
+def test_an_authority_without_a_list_refuses_its_certificates(tmp_path: Path, pki: Path) -> None:
     """The gateway alone checks lists here; that of its root is not enough. attacks: A10."""
     folder = shutil.copytree(pki, tmp_path / "certs")
     now = datetime.now(UTC)

@@ -179,7 +179,7 @@ def test_no_value_of_a_canonical_name_poses_as_another(unit: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["\u212aate", "\uff41da", "A\u0007da", "Ada\n", "A\u200bda"])
-def test_a_look_alike_letter_or_a_control_character_names_no_user(name: str) -> None:
+def test_look_alike_letters_and_control_characters_name_no_user(name: str) -> None:
     leaf = X509CertificateParser().parse_certificate(presented(common_names=(name,)))
     for options in (CertificateOptions(IdentitySource.COMMON_NAME), CANONICAL):
         with pytest.raises(CertificateRejected):
@@ -208,7 +208,7 @@ def test_a_look_alike_letter_or_a_control_character_names_no_user(name: str) -> 
         ),
     ],
 )
-def test_a_certificate_has_the_usages_and_policies_that_are_required(
+def test_a_certificate_has_the_required_usages_and_policies(
     required: dict[str, Any], refusal: str | None
 ) -> None:
     usage = CertificateUsage(("digitalSignature",), ("1.3.6.1.5.5.7.3.2",), ("1.2.4",))
@@ -242,7 +242,7 @@ def test_a_certificate_has_the_usages_and_policies_that_are_required(
         ),
     ],
 )
-def test_a_certificate_without_an_extension_has_nothing_that_is_required(
+def test_without_an_extension_nothing_required_is_present(
     required: dict[str, Any], refusal: str
 ) -> None:
     options = CertificateOptions(IdentitySource.COMMON_NAME, **required)
@@ -252,7 +252,7 @@ def test_a_certificate_without_an_extension_has_nothing_that_is_required(
     assert found.value.text == refusal
 
 
-def test_the_usages_of_a_certificate_are_read_from_its_extensions() -> None:
+def test_usages_of_a_certificate_are_read_from_extensions() -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Ada")])
     policy = x509.PolicyInformation(x509.ObjectIdentifier("1.2.4"), None)

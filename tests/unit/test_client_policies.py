@@ -49,7 +49,7 @@ def _read(*conditions: Any, executors: Any = (_REJECT,), name: str = "own") -> l
         {},
     ],
 )
-def test_a_policy_with_a_condition_that_is_not_evaluated_does_nothing(part: Any) -> None:
+def test_a_policy_with_an_unevaluated_condition_does_nothing(part: Any) -> None:
     """Else it would act on other requests than it was written for."""
     assert _read(_ANY) == ["reject-request"]
     assert _read(_ANY, part) == []
@@ -63,7 +63,7 @@ def test_a_policy_with_a_condition_that_is_not_evaluated_does_nothing(part: Any)
         {},
     ],
 )
-def test_a_policy_with_an_executor_that_is_not_applied_does_nothing(part: Any) -> None:
+def test_a_policy_with_an_unapplied_executor_does_nothing(part: Any) -> None:
     assert _read(_ANY, executors=(_REJECT, part)) == []
 
 
@@ -72,7 +72,7 @@ def test_an_executor_that_would_allow_more_is_passed_over() -> None:
     assert _read(_ANY, executors=(_LOOSENING,)) == []
 
 
-def test_a_profile_of_every_realm_is_not_replaced_by_one_of_its_name() -> None:
+def test_a_global_profile_is_not_replaced_by_a_namesake() -> None:
     first = list_global_profiles()[0]
     wanted = [each["executor"] for each in first["executors"]]
     assert _read(_ANY, name=first["name"]) == wanted
@@ -83,7 +83,7 @@ def test_a_document_of_another_shape_has_no_policies(document: Any) -> None:
     assert read_policies(document, document) == ()
 
 
-def test_null_is_an_absent_configuration_and_anything_but_an_object_is_refused() -> None:
+def test_only_null_or_an_object_is_a_configuration() -> None:
     assert PolicyConfiguration(None).texts("x") == ()
     wrong: tuple[Any, ...] = ([], "x", 7, True)
     for members in wrong:
@@ -101,7 +101,7 @@ def test_flags_are_json_or_text() -> None:
     assert PolicyConfiguration({}).flag("x", default=True) is True
 
 
-def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
+def test_an_unpushed_reference_does_not_start_a_request() -> None:
     """Without the reference, and with that of a request object at the client."""
     executor, client = (
         EXECUTORS["secure-par-content"].from_configuration(PolicyConfiguration({})),

@@ -16,7 +16,11 @@ from gateway.admin.groups import RealmIndexes, load_indexes
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.users import NewUser, store_new_user, store_new_users
 from gateway.authentication.passwords import NewPasswords
-from gateway.authentication.unique_names import require_all_free_names, require_free_names
+from gateway.authentication.unique_names import (
+    named_by_address,
+    require_all_free_names,
+    require_free_names,
+)
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, RepeatedName
@@ -122,6 +126,8 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
     raise_all(errors)
     if "realmRoles" not in fields:
         roles = (default_role(realm), *roles)
+    if client is None:
+        user = named_by_address(realm.login, user)
     return ImportedUser(user, credentials, roles, groups, client, path)
 
 

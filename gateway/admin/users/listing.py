@@ -23,6 +23,7 @@ from gateway.admin.access import (
     load_roles,
     require_one_answer,
 )
+from gateway.admin.changes import Administration
 from gateway.admin.users.lockouts import Lockouts, UserLockout
 from gateway.authentication.brute_force_protection import LOCKOUT_ATTRIBUTE
 from gateway.authentication.realm_profile import (
@@ -31,6 +32,7 @@ from gateway.authentication.realm_profile import (
     profile_rules,
     rules_in,
 )
+from gateway.authentication.unique_names import named_by_address
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import Database, Stores
@@ -58,7 +60,7 @@ async def user_document(stores: Stores, realm: Realm, rights: Rights, user: User
     """Return one user, with the caller's rights over it."""
     rules = await profile_rules(stores, realm)
     with_otp = await _having_otp(stores, realm, [user])
-    document = full_user(_seen(rules, user), totp=bool(with_otp))
+    document = full_user(_seen(realm, rules, user), totp=bool(with_otp))
     return {**document, "access": _access(rights)}
 
 
@@ -69,20 +71,23 @@ async def shown_users(
     require_one_answer(users, "users")
     rules = await profile_rules(stores, realm)
     if brief:
-        return [brief_user(_with_shown_names(rules, user)) async for user in in_slices(users)]
+        return [
+            brief_user(_with_shown_names(realm, rules, user)) async for user in in_slices(users)
+        ]
     with_otp = await _having_otp(stores, realm, users)
     return [
-        full_user(_seen(rules, user), totp=user.id in with_otp) async for user in in_slices(users)
+        full_user(_seen(realm, rules, user), totp=user.id in with_otp)
+        async for user in in_slices(users)
     ]
 
 
-def _seen(rules: UserProfile, user: User) -> User:
+def _seen(realm: Realm, rules: UserProfile, user: User) -> User:
     """Return the user with those of its attributes that an administrator sees.
 
     A first or last name that the profile does not show is stored and found all the same.
     The reason of a permanent lock-out is shown whatever the profile says, as in Keycloak.
     """
-    user = _with_shown_names(rules, user)
+    user = _with_shown_names(realm, rules, user)
     if not user.attributes:
         return user
     shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
@@ -92,7 +97,9 @@ def _seen(rules: UserProfile, user: User) -> User:
     )
 
 
-def _with_shown_names(rules: UserProfile, user: User) -> User:
+def _with_shown_names(realm: Realm, rules: UserProfile, user: User) -> User:
+    """Return the user with the names that are displayed, which are not always the stored ones."""
+    user = named_by_address(realm.login, user)
     first, last = (rules.shows(name, Viewer.ADMIN) for name in ("firstName", "lastName"))
     if first and last:
         return user
@@ -120,20 +127,17 @@ def _access(rights: Rights) -> dict[str, bool]:
     }
 
 
-class UserListing:
+class UserListing(Administration):
     """Reads users for administrators. All methods raise Forbidden and StoreUnavailable."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def page(
+    async def list_users(
         self, realm: Realm, rights: Rights, query: UserQuery, page: ListingPage, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return the users of the page; raises TooMany, also for a search that costs too much.
 
         A caller that may only query users sees none: each of them takes the right to view it.
         """
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return []
         async with self._database.read() as stores:
@@ -152,9 +156,9 @@ class UserListing:
         async with self._database.read() as stores:
             return await _matching(stores, realm, query, first, maximum)
 
-    async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
+    async def count_users(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
         """Return how many users match, of those the caller may view; raises TooMany as `page`."""
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return 0
         async with self._database.read() as stores:
@@ -162,23 +166,23 @@ class UserListing:
                 return len(await _by_id(stores, realm, query.search))
             account = await _service_account(stores, realm, query)
             with _costly_refused():
-                return len(account) + await stores.users.count(realm.id, query)
+                return len(account) + await stores.users.count_users(realm.id, query)
 
-    async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
+    async def get_user_document(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
         """Return the user; raises NotFound for callers that may query users."""
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
-            rights.require(*VIEW_USERS)
+            rights.require_role(*VIEW_USERS)
             return await user_document(stores, realm, rights, user)
 
-    async def metadata(self, realm: Realm) -> dict[str, Any]:
+    async def get_metadata(self, realm: Realm) -> dict[str, Any]:
         """Return the profile metadata of existing users."""
         async with self._database.read() as stores:
             document = await profile_document(stores, realm)
         return render_metadata(document, rules_in(realm, document), realm.login, known=True)
 
-    async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
+    async def get_unmanaged_attributes(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name but shows."""
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
@@ -219,7 +223,7 @@ async def _matching(
     account = await _service_account(stores, realm, query)
     shown = account[first : first + maximum]
     rest = max(first - len(account), 0)
-    return shown + await stores.users.search(realm.id, query, rest, maximum - len(shown))
+    return shown + await stores.users.search_users(realm.id, query, rest, maximum - len(shown))
 
 
 async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> tuple[User, ...]:
@@ -263,7 +267,7 @@ async def summarize_user(
         roles = await load_roles(stores, realm)
         credentials = await stores.users.credentials(realm.id, user.id)
     try:
-        lockout = await lockouts.of_user(realm, user.id)
+        lockout = await lockouts.get_lockout(realm, user.id)
     except StoreUnavailable as failure:
         if failure.store == "sql":
             raise
@@ -325,7 +329,7 @@ async def list_look_alikes(stores: Stores) -> tuple[LookAlike, ...]:
         other = await _user_with_key(stores, user)
         if other is not None:
             found.append(_pair_of_names(other, user))
-    for realm in await stores.realms.list():
+    for realm in await stores.realms.list_realms():
         if not realm.login.duplicate_emails_allowed:
             users = await stores.users.with_repeated_addresses(realm.id, _MOST)
             found.extend(_pairs(realm.id, users))

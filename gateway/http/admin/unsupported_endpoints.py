@@ -1,7 +1,8 @@
 """The endpoints of Keycloak's admin API that the gateway does not support, in one table.
 
-Each answers 501, or Keycloak's 404 where the feature is off in a realm or for a client, with the
-sentence of its row. Keycloak: 7 (admin API);
+Each requires the rights that Keycloak requires where it has the feature, and the objects of its
+path. It then answers 501, or Keycloak's 404 where the feature is off in a realm or for a client,
+with the sentence of its row. Keycloak: 7 (admin API);
 https://www.keycloak.org/docs-api/latest/rest-api/index.html
 """
 
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from gateway.domain.refusals import MissingPart, NotFound, NotSupported
+from gateway.admin.access import AdminRole, missing_rights
+from gateway.domain.refusals import Forbidden, MissingPart, NotFound, NotSupported
 from gateway.domain.tables import build_value, read_table
 from gateway.http.admin.operations import REALM, Decided, Operation, State
 from gateway.http.admin.requests import AdminRequest
@@ -27,6 +29,10 @@ class UnsupportedFeature:
     text: str
     """Public: the error of the response and the summary of the operation."""
     endpoints: Mapping[str, str]
+    view: tuple[AdminRole, ...] = ()
+    manage: tuple[AdminRole, ...] = ()
+    every_role: bool = False
+    """Only a caller with all roles over the realm may call it."""
     base: str = ""
     refusal: str = "NotSupported"
 
@@ -36,13 +42,16 @@ class UnsupportedFeature:
         for path, methods in self.endpoints.items():
             url = "/".join(part for part in (REALM, self.base, path) if part)
             for method in methods.split():
+                roles = self.view if method == "GET" else self.manage
                 yield Operation(
-                    *(method, url, self.text, self._refuse, self.tag, Decided.ANY_ROLE),
+                    *(method, url, self.text, self._refuse, self.tag, roles or Decided.ANY_ROLE),
                     status=status,
                     state=State.NOT_SUPPORTED,
                 )
 
-    async def _refuse(self, _: AdminRequest) -> Reply:
+    async def _refuse(self, request: AdminRequest) -> Reply:
+        if self.every_role and missing_rights(request.acting):
+            raise Forbidden("not every role over the realm")
         raise _REFUSALS[self.refusal](self.text)
 
 

@@ -51,7 +51,7 @@ class SiteClients:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def find(self, realm: RealmEntry, site: Site) -> Client | None:
+    async def find_client(self, realm: RealmEntry, site: Site) -> Client | None:
         """Return the client; raises StoreUnavailable."""
         if site.client is None:
             return None
@@ -239,10 +239,7 @@ class SiteEndpoint(GuardedEndpoint):
 
 
 def _reported(facts: EdgeFacts) -> tuple[str, ProxyServer]:
-    """Return the host that the proxy reports, and its server; raises AmbiguousTarget.
-
-    The proxy's server for the gateway itself reports none, so it has no pages of sites.
-    """
+    """Return host and server that the proxy reports; raises AmbiguousTarget for the gateway."""
     reported, server = facts.headers.text(FORWARDED_HOST), facts.headers.text(PROXY_SERVER)
     if not facts.from_proxy or reported is None:
         raise AmbiguousTarget("no proxy reports a host")

@@ -21,8 +21,8 @@ from gateway.protocol.authorization.request import (
     CodeChallenge,
     Prompt,
     RequestedLevel,
-    RequestedSignIn,
     ResponseType,
+    SignInRequest,
     StoredRequestUnusable,
     restore_request,
 )

@@ -52,7 +52,7 @@ async def check_client(draft: AuthorizationDraft) -> None:
     """Find the client; raises PageError or StoreUnavailable. Keycloak: 12.10 authorization."""
     if draft.entry is not None:
         return
-    client_id = draft.get("client_id")
+    client_id = draft.parameters.get("client_id")
     if client_id is None or "client_id" in draft.request.parameters.repeated_names:
         reason = (
             "Parameter 'client_id' not present or present multiple times in the HTTP request"
@@ -88,18 +88,18 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
     The reference is used up with the response, so users may reload. Spec: RFC 9126 §4; Keycloak:
     12.8 PAR
     """
-    uri = draft.get("request_uri")
+    uri = draft.parameters.get("request_uri")
     if uri is None or not uri.startswith(PUSHED):
         return
     if "request_uri" in draft.request.parameters.repeated_names:
         raise invalid_request_page("'request_uri' is present multiple times")
-    if draft.get("request") is not None:
+    if draft.parameters.get("request") is not None:
         raise invalid_request_page(
             "Illegal to use both 'request' and 'request_uri' parameters together"
         )
     realm_id, client = draft.request.realm.realm.id, draft.client.client
     reference = uri.removeprefix(PUSHED)
-    pushed = await draft.services.pushed_requests.find(realm_id, client.id, reference)
+    pushed = await draft.services.pushed_requests.find_request(realm_id, client.id, reference)
     if pushed is None:
         raise invalid_request_page(USED_UP)
     draft.parameters, draft.certificate = pushed.values, pushed.certificate
@@ -110,7 +110,7 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
 def check_sizes(draft: AuthorizationDraft) -> None:
     """Raise OAuthError for a parameter that is too long; Keycloak drops it. attacks C24."""
     for name, longest in LONGEST_PARAMETERS.items():
-        text = draft.get(name)
+        text = draft.parameters.get(name)
         if text is not None and (len(text) > longest or "\0" in text):
             description = f"Invalid parameter: {name}"
             raise refused("invalid_request", description, EventError.INVALID_REQUEST)
@@ -121,7 +121,7 @@ def check_policies_at_start(draft: AuthorizationDraft) -> None:
     if draft.is_push:
         return
     client = draft.client.client
-    uri = draft.get("redirect_uri") or client.redirects.only(draft.base_url)
+    uri = draft.parameters.get("redirect_uri") or client.redirects.only(draft.base_url)
     pushed = None if draft.pushed_reference is None else draft.parameters
     try:
         check_authorization_start(draft.request, draft.client, uri, pushed)
@@ -135,7 +135,7 @@ def check_redirect_uri(draft: AuthorizationDraft) -> None:
     A request without `openid` may omit the only one. Keycloak: 12.10 authorization; Spec: RFC 6749
     §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
     """
-    uri = draft.get("redirect_uri")
+    uri = draft.parameters.get("redirect_uri")
     found = uri
     if uri is None:
         found = _only_redirect_uri(draft)
@@ -147,12 +147,12 @@ def check_redirect_uri(draft: AuthorizationDraft) -> None:
         message, error = PageMessage.invalidParameterMessage, EventError.INVALID_REDIRECT_URI
         raise PageError(message, "redirect_uri", event_error=error)
     draft.redirect_uri, draft.redirect_uri_sent = found, uri is not None
-    state = draft.get("state")
+    state = draft.parameters.get("state")
     draft.state = state if state is not None and len(state) <= LONGEST_PARAMETERS["state"] else None
 
 
 def _only_redirect_uri(draft: AuthorizationDraft) -> str | None:
-    if OPENID in (draft.get("scope") or "").split(" "):
+    if OPENID in (draft.parameters.get("scope") or "").split(" "):
         return None
     return draft.client.client.redirects.only(draft.base_url)
 
@@ -169,7 +169,7 @@ def check_response_type(draft: AuthorizationDraft) -> None:
 
     Keycloak: 12.10 authorization; Spec: RFC 6749 §3.1.1, RFC 9101 §6.3
     """
-    text = draft.get("response_type")
+    text = draft.parameters.get("response_type")
     if text is None:
         description = "Missing parameter: response_type"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
@@ -198,7 +198,7 @@ def check_response_mode(draft: AuthorizationDraft) -> None:
     Keycloak: 12.10 authorization; Spec: OAuth 2.0 Multiple Response Type Encoding Practices §3,
     JARM §2.3.1
     """
-    text = draft.get("response_mode")
+    text = draft.parameters.get("response_mode")
     if text in {None, JWT}:
         mode: ResponseMode | None = _default_response_mode(draft, text)
     else:
@@ -271,13 +271,15 @@ def check_pushed_only(draft: AuthorizationDraft) -> None:
 
 def check_nonce(draft: AuthorizationDraft) -> None:
     """Require a nonce for ID tokens. Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11."""
-    if ResponseType.ID_TOKEN in draft.response_type and draft.get("nonce") is None:
+    if ResponseType.ID_TOKEN in draft.response_type and draft.parameters.get("nonce") is None:
         raise refused("invalid_request", "Missing parameter: nonce", EventError.INVALID_REQUEST)
 
 
 def check_scope(draft: AuthorizationDraft) -> None:
     """Keep the scopes; raises OAuthError. Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization."""
-    draft.scopes = grant_scopes(draft.request.realm, draft.client.client, draft.get("scope"))
+    draft.scopes = grant_scopes(
+        draft.request.realm, draft.client.client, draft.parameters.get("scope")
+    )
 
 
 _SECONDS: Final = re.compile("-?[0-9]{1,10}", re.ASCII)
@@ -286,7 +288,7 @@ _LARGEST_MAX_AGE: Final = 2**31 - 1
 
 def check_max_age(draft: AuthorizationDraft) -> None:
     """Keep the seconds; raises PageError. Spec: OpenID Connect Core §3.1.2.1."""
-    text = draft.get("max_age")
+    text = draft.parameters.get("max_age")
     if text is None:
         return
     if _SECONDS.fullmatch(text) is None or int(text) > _LARGEST_MAX_AGE:
@@ -305,7 +307,7 @@ def check_prompt(draft: AuthorizationDraft) -> None:
     `create` shows the page of registration, where the realm permits it. Spec: OpenID Connect Core
     §3.1.2.1; Keycloak: 12.10 authorization
     """
-    words = frozenset((draft.get("prompt") or "").split())
+    words = frozenset((draft.parameters.get("prompt") or "").split())
     allowed = draft.request.realm.realm.login.registration_allowed
     if Prompt.CREATE in words and not allowed and not draft.is_push:
         message, error = PageMessage.registrationNotAllowedMessage, EventError.INVALID_REQUEST
@@ -317,7 +319,7 @@ def check_prompt(draft: AuthorizationDraft) -> None:
 
 def check_claims(draft: AuthorizationDraft) -> None:
     """Keep the claims; raises OAuthError for unreadable ones. Spec: OpenID Connect Core §5.5."""
-    text = draft.get("claims")
+    text = draft.parameters.get("claims")
     if not text:
         return
     try:
@@ -342,7 +344,7 @@ def check_id_token_hint(draft: AuthorizationDraft) -> None:
 
     Spec: OpenID Connect Core §3.1.2.1; attacks C23
     """
-    token = draft.get("id_token_hint")
+    token = draft.parameters.get("id_token_hint")
     if not token:
         return
     try:

@@ -59,7 +59,7 @@ class AuthorizationEndpoint:
 
     async def check_request(self, request: ProtocolRequest) -> AuthorizationRequest:
         """Return the verified request. Raises PageError, RedirectError or StoreUnavailable."""
-        request.event.begin(EventType.LOGIN)
+        request.event.kind = EventType.LOGIN
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
         await _run_for_browser(draft, CHECKS)
         return draft.finished()
@@ -172,7 +172,7 @@ async def push_request(
     The client authenticates as at the token endpoint, so a browser carries only the reference.
     Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8 PAR
     """
-    request.event.begin(EventType.PUSHED_AUTHORIZATION_REQUEST)
+    request.event.kind = EventType.PUSHED_AUTHORIZATION_REQUEST
     caller = await clients.authenticate(request)
     check_caller(request, caller, EventKind.PUSHED_AUTHORIZATION_REQUEST)
     if request.parameters.raw("request_uri") is not None:

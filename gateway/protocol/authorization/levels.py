@@ -39,7 +39,7 @@ def check_level(draft: AuthorizationDraft) -> None:
     client = draft.client.client
     levels = levels_of(draft.request.realm.realm, client)
     asked = _asked_by_claims(draft.claims) if draft.claims else ()
-    every = (*(draft.get("acr_values") or "").split(), *asked) or client.levels.default
+    every = (*(draft.parameters.get("acr_values") or "").split(), *asked) or client.levels.default
     draft.acr_values = frozenset(every)
     essential = bool(asked) and (_acr(draft.claims).get("essential") is True)
     if not essential:

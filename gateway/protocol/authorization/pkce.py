@@ -28,7 +28,10 @@ def check_code_challenge(draft: AuthorizationDraft) -> None:
     """
     if ResponseType.CODE not in draft.response_type:
         return
-    challenge, method = draft.get("code_challenge"), draft.get("code_challenge_method")
+    challenge, method = (
+        draft.parameters.get("code_challenge"),
+        draft.parameters.get("code_challenge_method"),
+    )
     required = draft.client.client.authorization.code_challenge_method
     if required:
         _require_challenge_method(method, required)

@@ -5,6 +5,7 @@ authorization; attacks: C24
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -111,8 +112,8 @@ class RequestedLevel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedSignIn:
-    """A sign-in that a client, a device or a page of the gateway asks for."""
+class SignInRequest(ABC):
+    """What a sign-in is begun for. Values of the client are out of its repr."""
 
     client: ClientEntry = field(repr=False)
     scopes: GrantedScopes = field(repr=False)
@@ -122,17 +123,28 @@ class RequestedSignIn:
     hinted_user: str | None = field(default=None, repr=False)
     """The `sub` of a verified `id_token_hint`: only this user may sign in."""
     level: RequestedLevel | None = None
+    enforced_flow: EnforcedFlow | None = None
+    """The flow that client policies choose for this sign-in."""
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The object of the parameter `claims`: members `id_token` and `userinfo`."""
     action: str | None = None
-    """`kc_action`: a required action that the client asks for."""
+    """`kc_action`: a required action to perform before the sign-in ends."""
     action_parameter: str | None = field(default=None, repr=False)
-    """The text after the name of the action and a colon."""
+    """What follows the name of the action behind a colon."""
+
+    @property
+    def event_details(self) -> Mapping[str, str]:
+        """Further details of the event of the sign-in."""
+        return {}
+
+    @abstractmethod
+    def stored(self) -> Mapping[str, str]:
+        """Return the request as text by names, which the sign-in keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizationRequest(RequestedSignIn):
-    """A request that passed every check. Its repr has no values of the client."""
+class AuthorizationRequest(SignInRequest):
+    """A request of a client that passed every check."""
 
     redirect_uri: str
     response_type: frozenset[ResponseType]
@@ -145,10 +157,8 @@ class AuthorizationRequest(RequestedSignIn):
     nonce: str | None = field(default=None, repr=False)
     acr_values: str | None = None
     """The parameter, by which level and policies are judged again while the sign-in waits."""
-    enforced_flow: EnforcedFlow | None = None
-    """The flow that client policies choose for this sign-in."""
     requires_consent: bool = False
-    """Client policies demand the consent of the user: `client` requires it."""
+    """Client policies demand the consent of the user: `client` is one that requires it."""
     ui_locales: tuple[str, ...] = ()
     display: str | None = None
     code_challenge: CodeChallenge | None = None
@@ -243,37 +253,31 @@ def restore_request(
     if stored.get("client_id") != client.client.client_id:
         raise StoredRequestUnusable("the request of another client")
     try:
-        return _restored_request(stored, realm, client)
+        requires_consent = "requires_consent" in stored
+        texts: dict[str, Any] = {
+            **{attribute: stored.get(name) for attribute, name in _STORED_TEXTS.items()},
+            "redirect_uri": stored["redirect_uri"],
+        }
+        return AuthorizationRequest(
+            **texts,
+            client=asking_for_consent(client) if requires_consent else client,
+            requires_consent=requires_consent,
+            redirect_uri_sent="redirect_uri_sent" in stored,
+            response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
+            response_mode=ResponseMode(stored["response_mode"]),
+            scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
+            prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
+            max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
+            level=_level(stored) if "level" in stored else None,
+            enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
+            claims=_claims(stored["claims"]) if "claims" in stored else {},
+            ui_locales=tuple(stored.get("ui_locales", "").split()),
+            code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
+            if "code_challenge" in stored
+            else None,
+        )
     except (KeyError, ValueError, OverflowError, RecursionError) as error:
         raise StoredRequestUnusable(f"malformed: {type(error).__name__}") from error
-
-
-def _restored_request(
-    stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
-) -> AuthorizationRequest:
-    requires_consent = "requires_consent" in stored
-    texts: dict[str, Any] = {
-        **{attribute: stored.get(name) for attribute, name in _STORED_TEXTS.items()},
-        "redirect_uri": stored["redirect_uri"],
-    }
-    return AuthorizationRequest(
-        **texts,
-        client=asking_for_consent(client) if requires_consent else client,
-        requires_consent=requires_consent,
-        redirect_uri_sent="redirect_uri_sent" in stored,
-        response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
-        response_mode=ResponseMode(stored["response_mode"]),
-        scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
-        prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
-        max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
-        level=_level(stored) if "level" in stored else None,
-        enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
-        claims=_claims(stored["claims"]) if "claims" in stored else {},
-        ui_locales=tuple(stored.get("ui_locales", "").split()),
-        code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
-        if "code_challenge" in stored
-        else None,
-    )
 
 
 def asking_for_consent(client: ClientEntry) -> ClientEntry:
@@ -367,10 +371,6 @@ class AuthorizationDraft:
         """Whether the response contains a token."""
         return bool(self.response_type & {ResponseType.TOKEN, ResponseType.ID_TOKEN})
 
-    def get(self, name: str) -> str | None:
-        """Return a parameter as sent, empty included; None where it is absent."""
-        return self.parameters.get(name)
-
     def target(self) -> ResponseTarget | None:
         """Return where an error goes; None until client and redirect URI were verified."""
         if self.entry is None or self.redirect_uri is None:
@@ -380,14 +380,14 @@ class AuthorizationDraft:
 
     def _requested_mode(self) -> ResponseMode:
         """Return the mode for the refusal of a response type, which no mode was checked with."""
-        named = self.get("response_mode")
+        named = self.parameters.get("response_mode")
         return ResponseMode(named) if named in set(ResponseMode) else ResponseMode.QUERY
 
     def finished(self) -> AuthorizationRequest:
         """Return the verified request; raises LookupError before the checks have run."""
         if self.redirect_uri is None or self.scopes is None:
             raise LookupError("the checks have not run")
-        action, _, parameter = (self.get("kc_action") or "").partition(":")
+        action, _, parameter = (self.parameters.get("kc_action") or "").partition(":")
         requires_consent = self.demands.requires_consent
         return AuthorizationRequest(
             client=asking_for_consent(self.client) if requires_consent else self.client,
@@ -399,21 +399,21 @@ class AuthorizationDraft:
             response_mode=self.response_mode,
             scopes=self.scopes,
             state=self.state,
-            nonce=self.get("nonce"),
+            nonce=self.parameters.get("nonce"),
             prompt=self.prompt,
             max_age=self.max_age,
-            login_hint=self.get("login_hint") or None,
+            login_hint=self.parameters.get("login_hint") or None,
             hinted_user=self.hinted_user,
             level=self.level,
-            acr_values=self.get("acr_values"),
+            acr_values=self.parameters.get("acr_values"),
             enforced_flow=self.demands.flow,
             claims=self.claims,
-            ui_locales=tuple((self.get("ui_locales") or "").split()),
-            display=self.get("display") or None,
+            ui_locales=tuple((self.parameters.get("ui_locales") or "").split()),
+            display=self.parameters.get("display") or None,
             code_challenge=self.code_challenge,
             action=action or None,
             action_parameter=parameter or None,
-            identity_provider=self.get("kc_idp_hint") or None,
+            identity_provider=self.parameters.get("kc_idp_hint") or None,
             certificate=self.certificate,
-            proof_key=self.get(DPOP_KEY),
+            proof_key=self.parameters.get(DPOP_KEY),
         )

@@ -81,7 +81,7 @@ async def issue_to_device(
         raise _refusal(DeviceStatus.UNKNOWN)
     granted = await remaining_scopes(services, request, client, found.user, asked.scope)
     encrypter = await id_token_encrypter(services.encryption, client) if granted.openid else None
-    if not await services.device_authorizations.take(realm.id, asked.device_code):
+    if not await services.device_authorizations.redeem(realm.id, asked.device_code):
         raise _refusal(DeviceStatus.UNKNOWN)
     participation = Participation(" ".join(granted.names), approval.acr, approval.authenticated_at)
     return await issue_in_session(

@@ -5,7 +5,7 @@ refused. Attributes that hold secrets are not kept here: nothing would seal or m
 rotated secret of a client is a field of its own. A name, a template or a number of keys by which a
 certificate is recognized is refused where it would have no effect: with another way of
 authentication, or with a second name. An address with a script in it would run where a page links
-to it; a fragment never reaches the client.
+to it.
 Keycloak: client attributes, validation of clients (26.7). Spec: RFC 8705 §2.1.2 (exactly one name,
 the subject), §2.2, §3.3 (bound tokens); RFC 3986, RFC 6749 §3.1.2; attributes
 `realmgate.certificate.*`

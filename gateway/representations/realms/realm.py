@@ -284,10 +284,9 @@ def reduced_realm(realm: Realm, *, sees_users: bool) -> dict[str, Any]:
     Keycloak: 7.1 realms.
     """
     answer = render_realm(realm)
-    hidden = set() if sees_users else {_OF_USERS}
-    if not realm.localization.enabled:
-        hidden.add("supportedLocales")
-    return {name: answer[name] for name in _REDUCED if name in answer and name not in hidden}
+    answer["supportedLocales"] = list(realm.localization.supported_locales)
+    shown = (name for name in _REDUCED if sees_users or name != _OF_USERS)
+    return {name: answer[name] for name in shown if name in answer}
 
 
 def named_realm(realm: Realm) -> dict[str, Any]:

@@ -180,9 +180,7 @@ def test_revocation_takes_effect_on_the_next_use(own_zoo: Zoo) -> None:
     assert refused.reason == "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"
 
 
-def test_an_authority_that_leaves_the_bundle_takes_its_certificates_with_it(
-    own_zoo: Zoo, tmp_path: Path
-) -> None:
+def test_a_removed_authority_takes_its_certificates_with_it(own_zoo: Zoo, tmp_path: Path) -> None:
     """A certificate that was found trusted is checked again after the bundle is replaced."""
     bundle = own_zoo.directory / TRUST_BUNDLE
     reader = EvaluatedCertificates(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
@@ -242,7 +240,7 @@ def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
     assert grown <= 1.2 * reader.remembered_bytes
 
 
-def test_ten_thousand_usual_certificates_are_remembered_while_they_are_in_use(pki: Path) -> None:
+def test_ten_thousand_certificates_in_use_are_remembered(pki: Path) -> None:
     """Performance: thousands of devices at the cost of one, within the bytes that are allowed.
 
     Half of a cache holds what is in use.
@@ -254,7 +252,7 @@ def test_ten_thousand_usual_certificates_are_remembered_while_they_are_in_use(pk
     assert 10_000 * reader.rule.remembered_bytes <= REMEMBERED_BYTES / 2
 
 
-def test_made_up_certificates_take_little_memory_and_no_place_of_trusted_ones(pki: Path) -> None:
+def test_made_up_certificates_evict_no_trusted_ones(pki: Path) -> None:
     """Attack A17: each is one that no other request had, signed by no authority."""
     device = _der(pki / "device-1.crt")
     clock = SetClock(datetime.now(UTC))
@@ -269,7 +267,7 @@ def test_made_up_certificates_take_little_memory_and_no_place_of_trusted_ones(pk
     assert reader.remembered_bytes - trusted <= UNPROVEN_BYTES + REFUSED_BYTES < 8 * 1024 * 1024
 
 
-def test_a_remembered_path_is_searched_again_when_another_may_count() -> None:
+def test_a_cached_path_is_searched_again_if_another_may_count() -> None:
     """Both anchors have the same key; the second one begins before the first one ends."""
     old = issue("root", None, CA, days=(-9, 2))
     new = issue("root", None, CA, key=old.key, days=(1, 9))
@@ -386,7 +384,7 @@ def _with_many_names(key: ec.EllipticCurvePrivateKey, number: int) -> bytes:
     return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.DER)
 
 
-def test_registered_anchors_need_no_word_of_the_proxy_and_take_what_the_client_sends(
+def test_anchors_need_no_verdict_of_the_proxy_but_the_sent_chain(
     certificate_zoo: Zoo,
 ) -> None:
     """Attacks A6, A14; decision 0020."""

@@ -75,7 +75,7 @@ def verify_independently(token: str, jwk: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_signs_what_another_implementation_verifies(
+def test_another_implementation_verifies_every_algorithm(
     key_factory: PyJwtKeyFactory, algorithm: SignatureAlgorithm
 ) -> None:
     record = key_factory.generate("r1", "demo", algorithm, NOW)
@@ -87,7 +87,7 @@ def test_every_algorithm_signs_what_another_implementation_verifies(
 
 
 @pytest.mark.parametrize("algorithm", [SignatureAlgorithm.RS256, SignatureAlgorithm.PS384])
-def test_openssl_verifies_the_signature_with_the_published_certificate(
+def test_openssl_verifies_with_the_published_certificate(
     key_factory: PyJwtKeyFactory, algorithm: SignatureAlgorithm, tmp_path: Path
 ) -> None:
     ring = key_factory.ring((key_factory.generate("r1", "demo", algorithm, NOW),))
@@ -338,7 +338,7 @@ def test_a_realm_without_a_key_for_the_algorithm_says_so(realm_ring: Realm) -> N
         realm_ring[0].sign(CLAIMS, SignatureAlgorithm.PS256, NOW)
 
 
-def test_a_disabled_key_neither_signs_nor_verifies_nor_is_published(
+def test_a_disabled_key_does_not_sign_verify_or_publish(
     key_factory: PyJwtKeyFactory,
 ) -> None:
     record = key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW)
@@ -351,7 +351,7 @@ def test_a_disabled_key_neither_signs_nor_verifies_nor_is_published(
     assert ring.public_jwks(NOW) == ()
 
 
-def test_a_token_that_was_verified_before_needs_the_same_key_again(
+def test_a_known_token_is_verified_again_by_the_same_key(
     key_factory: PyJwtKeyFactory,
 ) -> None:
     record = key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW)
@@ -382,7 +382,7 @@ def test_the_keys_stay_the_same_until_one_begins_or_retires(
     assert ring.same_keys(NOW - timedelta(days=1))[1] == NOW
 
 
-def test_a_passive_key_verifies_and_is_published_until_it_retires(
+def test_a_passive_key_verifies_and_shows_until_it_retires(
     key_factory: PyJwtKeyFactory,
 ) -> None:
     record = key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW)
@@ -430,7 +430,7 @@ def test_a_published_key_verifies_before_it_signs(key_factory: PyJwtKeyFactory) 
         (SignatureAlgorithm.EDDSA, SignatureAlgorithm.PS256),
     ],
 )
-def test_a_key_of_another_kind_than_its_algorithm_is_refused_when_it_is_read(
+def test_a_key_that_does_not_fit_its_algorithm_is_refused(
     key_factory: PyJwtKeyFactory,
     given_algorithm: SignatureAlgorithm,
     stored_as: SignatureAlgorithm,

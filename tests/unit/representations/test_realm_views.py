@@ -34,9 +34,11 @@ def test_a_weak_administrator_sees_what_every_page_needs() -> None:
     assert "registrationEmailAsUsername" not in reduced_realm(REALM, sees_users=False)
 
 
-def test_locales_are_told_where_they_matter() -> None:
+def test_locales_are_always_shown() -> None:
     one_language = parse_realm({"internationalizationEnabled": False}, base=REALM)
-    assert "supportedLocales" not in reduced_realm(one_language, sees_users=True)
+    assert reduced_realm(one_language, sees_users=False)["supportedLocales"] == ["de"]
+    fresh = parse_realm({"realm": "fresh"})
+    assert reduced_realm(fresh, sees_users=False)["supportedLocales"] == []
 
 
 def test_the_head_of_a_realm_is_in_keycloaks_order() -> None:
@@ -49,7 +51,7 @@ def test_the_head_of_a_realm_is_in_keycloaks_order() -> None:
     assert named_realm(REALM) == {"realm": "acme"}
 
 
-def test_all_of_a_realm_shows_its_default_role_once_and_no_secret() -> None:
+def test_a_full_realm_shows_its_default_role_once_and_no_secret() -> None:
     role = default_role(Role("1", "acme-id", "everybody"), composite=False)
     shown = full_realm(REALM.named("other"), role)
     order = list(shown)

@@ -123,9 +123,7 @@ def test_every_link_of_the_path_is_checked(own_pki: Pki) -> None:
 
 
 @pytest.mark.parametrize("missing", [ISSUING, ROOT])
-def test_an_authority_without_a_list_refuses_all_its_certificates(
-    own_pki: Pki, missing: str
-) -> None:
+def test_an_authority_without_a_list_refuses_its_certificates(own_pki: Pki, missing: str) -> None:
     """Attack A10: as in nginx, where lists are configured a missing one fails closed."""
     present = own_pki.root if missing == ISSUING else own_pki.issuing
     refusal = refusal_of(own_pki.write(own_pki.list_of(present)), own_pki.path, NOW)
@@ -140,7 +138,7 @@ def test_an_authority_without_a_list_refuses_all_its_certificates(
         (NOW + timedelta(seconds=1), NOW + DAY, "is not valid yet"),
     ],
 )
-def test_a_list_outside_its_time_refuses_all_certificates_of_its_authority(
+def test_a_list_outside_its_time_refuses_its_certificates(
     own_pki: Pki, issued: datetime, next_update: datetime, reason: str | None
 ) -> None:
     """Attack A10: past its next update a list cannot say what was revoked since."""
@@ -258,7 +256,7 @@ def test_a_replaced_file_of_the_same_size_and_age_is_noticed(own_pki: Pki) -> No
 
 
 @pytest.mark.parametrize("damage", ["", "garbage", "cut", None])
-def test_a_file_that_becomes_unreadable_leaves_the_lists_in_force_until_they_are_stale(
+def test_a_file_turned_unreadable_keeps_its_lists_until_stale(
     own_pki: Pki, damage: str | None
 ) -> None:
     """A half-written file must neither unrevoke nor stop everybody; health tells of it."""
@@ -338,7 +336,7 @@ def test_health_reports_the_oldest_list_and_the_first_to_expire(own_pki: Pki) ->
     assert status_of(lists, NOW + 4 * DAY).problem == "a list is stale"
 
 
-def test_a_request_does_not_wait_for_a_file_that_takes_long_to_read(own_pki: Pki) -> None:
+def test_a_request_does_not_wait_for_a_slow_file(own_pki: Pki) -> None:
     """Until it was read, the lists before count; they are current until they are stale."""
     lists = RevocationLists(own_pki.file, own_pki.bundle)
     revoke_certificate(own_pki.directory, own_pki.device, now=NOW)
