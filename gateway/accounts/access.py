@@ -99,10 +99,7 @@ class AccountAccess:
     async def by_token(
         self, request: ProtocolRequest, credential: TokenCredential | None
     ) -> AccountCaller:
-        """Return the bearer of an access token for the audience `account`.
-
-        Raises ProofRefused for a wrong DPoP proof, OriginRefused for a page of another origin.
-        """
+        """Return the bearer of a token for `account`; raises ProofRefused and OriginRefused too."""
         await self._require_offered(request)
         if credential is None:
             raise NotAuthenticated("no bearer token")

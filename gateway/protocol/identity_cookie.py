@@ -138,14 +138,8 @@ def authenticated_at(session: UserSession) -> datetime:
     return session.started_at
 
 
-_ANY_ORIGIN: Final = "*"
-
-
 class LoginStatus(Enum):
-    """The answer to the frame of a client's page, for origins of the client only.
-
-    Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
-    """
+    """Answers frames of a client's pages. Spec: OpenID Connect Session Management §3."""
 
     REFUSED = auto()
     UNCHANGED = auto()
@@ -174,7 +168,7 @@ async def login_status(
 
 def _may_ask(client: Client, origin: str) -> bool:
     allowed = client.allowed_origins or ()
-    if _ANY_ORIGIN in allowed or origin in allowed:
+    if "*" in allowed or origin in allowed:
         return True
     root, patterns = client.redirects.root_url, client.redirects.patterns
     return origin in origins_of(
