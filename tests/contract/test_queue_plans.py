@@ -116,6 +116,15 @@ async def test_the_check_for_due_rows_skips_a_busy_realm(
     assert _reads_lines(lines, table)
 
 
+@pytest.mark.parametrize("table", _FILLING)
+async def test_the_check_of_an_idle_worker_reads_line_heads(
+    table: str, explained: ExplainedTransaction, secrets_at_rest: SecretsAtRest
+) -> None:
+    assert await _queue(table, explained, secrets_at_rest).has_due(NOW)
+    (lines,) = explained.plans
+    assert _reads_lines(lines, table)
+
+
 async def test_the_mails_that_wait_are_counted_in_the_index_of_lines(
     explained: ExplainedTransaction,
 ) -> None:
