@@ -285,7 +285,7 @@ def test_a_broken_file_is_parsed_once_and_reported_once(
         parsed.append(data)
         return parse_revocation_lists(data)
 
-    monkeypatch.setattr(revocation_lists, "parse_revocation_lists", counted)
+    monkeypatch.setattr(revocation_decision, "parse_revocation_lists", counted)
     with capture_logs() as lines:
         for _ in range(3):
             assert refusal_of(lists, own_pki.path, NOW) is None
