@@ -12,8 +12,13 @@ from gateway.admin.components import Components
 from gateway.admin.flows import RequiredActionAdministration
 from gateway.admin.keys import KeyComponents
 from gateway.admin.realm_files import RealmCreation, RealmFileUseCases
-from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
-from gateway.admin.realms.administration import RealmAdministration
+from gateway.admin.realms import (
+    VIEW_REALM,
+    Localizations,
+    RealmAdministration,
+    RealmListing,
+    RealmUseCases,
+)
 from gateway.admin.sessions import SessionAdministration
 from gateway.http.admin.operations import (
     BRIEF,

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
+from gateway.crypto.revocation import revocation_decision
 from gateway.crypto.revocation.downloaded_lists import parse_revocation_lists
 from gateway.crypto.revocation.revocation_decision import RevocationLists, RevocationStatus
 from gateway.crypto.x509.authorities import (
