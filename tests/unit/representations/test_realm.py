@@ -292,7 +292,7 @@ def test_the_longest_duration_is_accepted() -> None:
     [
         "",
         " ",
-        "a b",
+        "a b ",
         "a/b",
         "a?b",
         "a#b",
@@ -337,7 +337,7 @@ def test_deep_nesting_and_inexact_numbers_in_unknown_settings_are_refused() -> N
 def test_every_wrong_field_is_told_at_once_with_what_is_allowed() -> None:
     found = errors(
         {
-            "realm": "a b",
+            "realm": " a b",
             "ssl_required": "some",
             "otpPolicyDigits": 7,
             "otpPolicyAlgorithm": "MD5",
