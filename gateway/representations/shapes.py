@@ -74,7 +74,7 @@ class Verbatim:
 def whole_number(value: Any) -> Any:
     """Return the number that a text or a float stands for, and every other value as it is.
 
-    Keycloak: its JSON decoder (26.7, measured); **here** a fraction is no whole number
+    Keycloak 26.7 cuts fractions off; **here** a fraction is no whole number.
     """
     if isinstance(value, str):
         text = value.strip()
