@@ -83,6 +83,7 @@ from gateway.http.admin.components import component_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
 from gateway.http.admin.groups import group_operations
+from gateway.http.admin.impersonation import ImpersonationEndpoint
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.realms import realm_operations, session_operations
 from gateway.http.admin.registration import registration_operations
@@ -95,7 +96,9 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration_requests import RegistrationRequests
 from gateway.protocol.claims import MAPPER_TYPES, check_mapper
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.impersonation import Impersonation
 from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.sessions import Sessions
 from gateway.protocol.token_preview import ClaimsPreview
 from gateway.protocol.tokens import AccessTokens
 
@@ -249,6 +252,7 @@ def admin_operations(
     clients: ClientUseCases,
     *,
     context: RealmContext,
+    sign_in_sessions: Sessions,
     expiry: ExpiryListing,
     certificates: ClientCertificates,
     listeners: Collection[str],
@@ -273,6 +277,7 @@ def admin_operations(
             services.changes,
             UserActionMails(services.changes, services.directory, context.issuer),
         ),
+        *ImpersonationEndpoint(Impersonation(sign_in_sessions, database), context).operations(),
         *group_operations(group_use_cases(services)),
         *role_operations(role_use_cases(services)),
         *client_operations(clients, sessions.client),

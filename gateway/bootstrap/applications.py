@@ -232,6 +232,7 @@ def _routes(
         tokens,
         administered,
         context=context,
+        sign_in_sessions=grants.sessions,
         expiry=expiry,
         certificates=certificates,
         listeners=services.listeners.names,
