@@ -75,6 +75,7 @@ from gateway.http.admin.clients import client_operations, registration_operation
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
 from gateway.http.admin.groups import group_operations
+from gateway.http.admin.impersonation import ImpersonationEndpoint
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.realms import component_operations, realm_operations, session_operations
 from gateway.http.admin.resources import resource_operations
@@ -87,7 +88,9 @@ from gateway.http.registration_requests import RegistrationRequests
 from gateway.listeners import LISTENERS
 from gateway.protocol.claims import MAPPER_TYPES, check_mapper
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.impersonation import Impersonation
 from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.sessions import Sessions
 from gateway.protocol.token_preview import ClaimsPreview
 from gateway.protocol.tokens import AccessTokens
 
@@ -239,6 +242,7 @@ def admin_operations(
     clients: ClientUseCases,
     *,
     context: RealmContext,
+    sign_in_sessions: Sessions,
     expiry: ExpiryListing,
     certificates: ClientCertificates,
     listeners: Collection[str],
@@ -262,6 +266,7 @@ def admin_operations(
             sessions,
             UserActionMails(services.changes, services.directory, context.issuer),
         ),
+        *ImpersonationEndpoint(Impersonation(sign_in_sessions, database), context).operations(),
         *group_operations(group_administration(services)),
         *role_operations(role_administration(services)),
         *client_operations(clients, sessions),

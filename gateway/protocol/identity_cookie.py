@@ -21,7 +21,7 @@ from gateway.domain import base64url
 from gateway.domain.clients import Client, origins_of
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.sessions import UserSession, session_maximum_ends_at
+from gateway.domain.sessions import IMPERSONATOR_ID, UserSession, session_maximum_ends_at
 from gateway.domain.users import User
 from gateway.protocol.claims.mapper import AUTH_TIME
 from gateway.protocol.requests import ProtocolRequest
@@ -131,10 +131,15 @@ class IdentityVerification:
 
 
 def authenticated_at(session: UserSession) -> datetime:
-    """Return when the user of a session signed in with credentials the last time."""
+    """Return when the user of a session signed in with credentials the last time.
+
+    Never, in a session that an administrator began: no age that a request allows covers it.
+    """
     text = session.notes.get(AUTH_TIME, "")
     if text.isascii() and text.isdecimal():
         return datetime.fromtimestamp(int(text), UTC)
+    if IMPERSONATOR_ID in session.notes:
+        return datetime.fromtimestamp(0, UTC)
     return session.started_at
 
 

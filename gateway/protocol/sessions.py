@@ -125,6 +125,23 @@ class Sessions:
         await self._online.add(session, end, code)
         return Joined(session, part, code)
 
+    async def begin_without_client(
+        self, realm: Realm, new: NewSession, now: datetime
+    ) -> UserSession:
+        """Begin an online session in which no client takes part yet."""
+        session = UserSession(
+            id=_new_id(),
+            realm_id=realm.id,
+            user_id=new.user.id,
+            username=new.user.username,
+            ip_address=new.address,
+            started_at=now,
+            refreshed_at=now,
+            notes=new.notes,
+        )
+        await self._online.add(session, session_ends_at(realm.session_limits, session))
+        return session
+
     async def join(
         self,
         realm: Realm,

@@ -75,6 +75,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/protocol/client_authentication/__init__.py": "authenticates the client",
     "gateway/protocol/discovery.py": "metadata",
     "gateway/protocol/grants/client_credentials.py": "a new token of the account itself",
+    "gateway/protocol/impersonation.py": "a new session, for an administrator",
     "gateway/protocol/logout.py": "ends sessions, and frames of clients",
     "gateway/protocol/sessions.py": "stores sessions",
     "gateway/protocol/tokens/issuing.py": "`not-before-policy` of the response",

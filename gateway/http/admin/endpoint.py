@@ -326,6 +326,7 @@ class AdminEndpoint(GuardedEndpoint):
             public_url=self._services.context.public_url,
             # As it was sent.
             url_path=escaped_path(scope).rstrip("/").removeprefix("/auth"),
+            facts=exchange.facts,
         )
         try:
             return await _perform(operation, guard, request, receive, headers)

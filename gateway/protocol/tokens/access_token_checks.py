@@ -267,7 +267,7 @@ def administering_caller(realm: RealmEntry, active: ActiveToken) -> Caller:
         withheld = withheld_roles(active.client, active.user)
     scope = _administered_scope(realm, active)
     client, user = active.client.client, active.user
-    return Caller(realm.realm, user.user, client, scope, user.roles, withheld)
+    return Caller(realm.realm, user.user, client, scope, user.roles, withheld, active.session)
 
 
 def without_left_out(
