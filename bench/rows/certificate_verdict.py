@@ -17,7 +17,7 @@ from bench.context import Bench
 from bench.figures import Figure, Result, at_most
 from gateway.certificates import AnchoredTrust, CertificateTrust, RegisteredAuthoritySelection
 from gateway.crypto.der import CERTIFICATE_LABELS, pem_blocks
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityFile
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
 from gateway.domain.certificates import (

@@ -15,7 +15,7 @@ from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, Use
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import Forbidden, NotAuthenticated, NotFound
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.sessions import UserSession
+from gateway.domain.sessions import IMPERSONATOR_ID, UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import audiences_of, only_for
 from gateway.protocol.errors import OAuthError, ProofRefused
@@ -43,6 +43,7 @@ class AccountRole(StrEnum):
 
 
 _ROLES: Final = {role.value: role for role in AccountRole}
+_READING: Final = frozenset(role for role in AccountRole if role.startswith("view-"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,15 @@ class AccountCaller:
         return self.user.user.id
 
     def has(self, *sufficient: AccountRole) -> bool:
-        return not self.roles.isdisjoint(sufficient)
+        """Tell whether the user has one of the roles; an impersonated one only reads.
+
+        **Here** alone: an administrator who may impersonate could change the address, and with it
+        the password, of the user. Keycloak permits it.
+        """
+        session = self.session
+        is_impersonated = session is not None and IMPERSONATOR_ID in session.notes
+        roles = self.roles & _READING if is_impersonated else self.roles
+        return not roles.isdisjoint(sufficient)
 
     def require(self, *sufficient: AccountRole) -> None:
         """Raise Forbidden unless the user has one of the roles."""
@@ -99,10 +108,7 @@ class AccountAccess:
     async def by_token(
         self, request: ProtocolRequest, credential: TokenCredential | None
     ) -> AccountCaller:
-        """Return the bearer of an access token for the audience `account`.
-
-        Raises ProofRefused for a wrong DPoP proof, OriginRefused for a page of another origin.
-        """
+        """Return the bearer of a token for `account`; raises ProofRefused and OriginRefused too."""
         await self._require_offered(request)
         if credential is None:
             raise NotAuthenticated("no bearer token")

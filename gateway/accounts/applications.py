@@ -1,7 +1,4 @@
-"""The applications of a user, and the consents that the user has given them.
-
-Keycloak: 17.5 (applications and consents of the account API)
-"""
+"""The applications of a user, and their consents. Keycloak: 17.5 applications."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

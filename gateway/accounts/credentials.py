@@ -1,7 +1,4 @@
-"""The user's own credentials: their types, their labels, and their removal.
-
-A type is listed where a flow of the realm checks it. Keycloak: 17.4 credentials
-"""
+"""The user's credentials of the types that the realm checks. Keycloak: 17.4 credentials."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
@@ -28,8 +28,6 @@ from gateway.domain.user_profile import UserProfile, Values, Viewer
 from gateway.domain.users import User
 from gateway.representations.accounts import OwnValues
 from gateway.representations.user_profile import render_metadata
-
-_CONTEXT: Final = "ACCOUNT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ async def _note_change(caller: AccountCaller, changing: Awaitable[ProfileChange]
         raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
     event = caller.request.event
     event.kind = EventType.UPDATE_PROFILE
-    event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}
+    event.details |= {Detail.CONTEXT: "ACCOUNT", **change.details}
     return change
 
 

@@ -175,10 +175,7 @@ class SignInCertificate:
 
 
 class AccountCertificates:
-    """Lists certificates of sign-ins from stored events: sessions store no certificate.
-
-    It raises Forbidden and StoreUnavailable.
-    """
+    """Lists certificates of stored sign-ins; raises Forbidden and StoreUnavailable."""
 
     def __init__(self, database: Database, log: EventLog) -> None:
         self._database = database

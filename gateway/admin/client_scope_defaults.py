@@ -20,7 +20,7 @@ from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.tables import build_value, read_table
 from gateway.representations.realm_files import ScopeMapping, ScopesInput, parse_realm_scopes
-from gateway.representations.refusals import collect_refusals, describe, join, raise_all, refused
+from gateway.representations.refusals import collect_refusals, join, raise_all, refused
 from gateway.representations.roles import RoleName
 
 OFFLINE_ACCESS: Final = "offline_access"
@@ -136,17 +136,11 @@ async def store_scopes(stores: Stores, realm: Realm, given: ScopesInput) -> bool
 
 
 async def store_defaults(stores: Stores, realm: Realm, given: ScopesInput) -> bool:
-    """Store which scopes new clients get; return whether anything has changed."""
+    """Store which scopes new clients get; return whether anything has changed.
+
+    Names that the realm does not have are left out, as in Keycloak; the report has them.
+    """
     known = await _by_name(stores, realm.id)
-    raise_all(
-        FieldError(given.place(name), describe(scope), "the name of a client scope")
-        for name, scopes in (
-            ("defaultDefaultClientScopes", given.default),
-            ("defaultOptionalClientScopes", given.optional),
-        )
-        for scope in scopes or ()
-        if scope not in known
-    )
     changed = False
     for scope in known.values():
         listed = _kind(scope.name, scope.realm_default, given)

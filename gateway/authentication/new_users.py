@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gateway.authentication.unique_names import FreeNames
+from gateway.domain.client_scopes import Consent
 from gateway.domain.flows import RequiredAction, actions_in
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import Realm
@@ -20,6 +21,7 @@ class NewUser:
     group_ids: tuple[str, ...] = ()
     path: str = ""
     """Its place in a file, for errors."""
+    consents: tuple[Consent, ...] = ()
 
 
 async def store_new_user(stores: Stores, new: NewUser, names: FreeNames) -> None:
@@ -46,6 +48,9 @@ async def _grant_and_join(stores: Stores, users: Sequence[NewUser]) -> None:
     await stores.roles.grant_all(realm_id, grants)
     members = [(new.user.id, group) for new in users for group in new.group_ids]
     await stores.groups.join_all(realm_id, members)
+    for new in users:
+        for consent in new.consents:
+            await stores.consents.put_consent(consent)
 
 
 async def default_role_ids(stores: Stores, realm: Realm) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from itertools import chain
+from pathlib import Path
 
 from gateway.admin.access import AdminAccess
 from gateway.admin.client_scope_evaluation import ScopeEvaluation
@@ -30,6 +31,7 @@ from gateway.admin.flows import (
 from gateway.admin.key_rotation import RealmKeys
 from gateway.admin.keys import KeyComponents
 from gateway.admin.realm_files import (
+    GatewayNames,
     ImportDryRun,
     PartialExport,
     PartialImport,
@@ -73,6 +75,7 @@ from gateway.http.admin.clients import client_operations, registration_operation
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
 from gateway.http.admin.groups import group_operations
+from gateway.http.admin.impersonation import ImpersonationEndpoint
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.realms import component_operations, realm_operations, session_operations
 from gateway.http.admin.resources import resource_operations
@@ -82,9 +85,12 @@ from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import user_operations
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration_requests import RegistrationRequests
+from gateway.listeners import LISTENERS
 from gateway.protocol.claims import MAPPER_TYPES, check_mapper
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.impersonation import Impersonation
 from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.sessions import Sessions
 from gateway.protocol.token_preview import ClaimsPreview
 from gateway.protocol.tokens import AccessTokens
 
@@ -157,8 +163,8 @@ def realm_creation(services: Services) -> RealmCreation:
     )
 
 
-def realm_import(services: Services) -> RealmImport:
-    """Return what imports realm files."""
+def realm_import(services: Services, themes: Path | None = None) -> RealmImport:
+    """Return what imports realm files; `themes` is the folder of the operator's themes."""
     return RealmImport(
         database=services.database,
         keys=services.keys,
@@ -167,17 +173,24 @@ def realm_import(services: Services) -> RealmImport:
         clock=services.clock,
         invalidation=services.invalidation,
         blacklists=services.blacklists,
+        gateway=_gateway_names(themes),
     )
 
 
-def import_dry_run(services: Services) -> ImportDryRun:
-    """Return what compares realm files with what is stored."""
+def _gateway_names(themes: Path | None) -> GatewayNames:
+    names = () if themes is None else (each.name for each in themes.iterdir() if each.is_dir())
+    return GatewayNames(tuple(sorted(names)), tuple(LISTENERS))
+
+
+def import_dry_run(services: Services, themes: Path | None = None) -> ImportDryRun:
+    """Return what compares realm files with what is stored; `themes` as for `realm_import`."""
     return ImportDryRun(
         database=services.database,
         keys=services.keys,
         authorities=X509AuthorityParser(),
         clock=services.clock,
         blacklists=services.blacklists,
+        gateway=_gateway_names(themes),
     )
 
 
@@ -229,6 +242,7 @@ def admin_operations(
     clients: ClientUseCases,
     *,
     context: RealmContext,
+    sign_in_sessions: Sessions,
     expiry: ExpiryListing,
     certificates: ClientCertificates,
     listeners: Collection[str],
@@ -252,6 +266,7 @@ def admin_operations(
             sessions,
             UserActionMails(services.changes, services.directory, context.issuer),
         ),
+        *ImpersonationEndpoint(Impersonation(sign_in_sessions, database), context).operations(),
         *group_operations(group_administration(services)),
         *role_operations(role_administration(services)),
         *client_operations(clients, sessions),

@@ -224,6 +224,7 @@ def _routes(
         tokens,
         administered,
         context=context,
+        sign_in_sessions=protocol.sessions,
         expiry=expiry,
         certificates=certificates,
         listeners=services.listeners.names,

@@ -9,10 +9,10 @@ from gateway.admin.resources import ResourceAdministration
 from gateway.bootstrap.protocol import client_authenticator
 from gateway.bootstrap.services import Services
 from gateway.certificates import AnchoredTrust, CombinedRevocations, RegisteredAuthoritySelection
-from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.downloaded_lists import DownloadedLists
 from gateway.crypto.revocation.ocsp import OcspRevocations
 from gateway.crypto.revocation.point_lists import PointRevocations
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.parse import X509Inspector
 from gateway.crypto.x509.reader import (

@@ -12,7 +12,7 @@ import structlog
 from gateway.admin.expiry import ExpiryListing, of_certificate
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.parse import StoredCertificateReader
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.clock import Clock

@@ -32,7 +32,7 @@ from gateway.crypto.client_signatures import ProofSignatureVerifier, RegisteredC
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.realm_keys import PyJwtKeyFactory
-from gateway.crypto.revocation.downloads import LARGEST_DOCUMENT, DownloadedLists
+from gateway.crypto.revocation.downloaded_lists import LARGEST_DOCUMENT, DownloadedLists
 from gateway.crypto.revocation.ocsp import LARGEST_RESPONSE, LONGEST_ASK, OF_A_REALM
 from gateway.crypto.revocation.point_lists import LARGEST_AT_POINT, PointLists
 from gateway.crypto.revocation.realm_lists import LARGEST_OF_REALM, RealmRevocationLists

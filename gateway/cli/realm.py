@@ -69,7 +69,8 @@ def create(name: str, fields: dict[str, Any], *, enabled: bool) -> None:
 
         creation = realm_creation(operator.services)
         acting = await operator.on(MASTER, option=None)
-        return (await creation.create(acting, document)).id
+        realm, _ = await creation.create(acting, document)
+        return realm.id
 
     click.echo(f"realm {name}: created, id {administer(work)}")
 

@@ -20,7 +20,13 @@ from gateway.cli.installation import installed_settings
 from gateway.cli.output import counted, visible
 
 if TYPE_CHECKING:
-    from gateway.admin.realm_files import Difference, ImportedRealm, RealmDifference, RealmFile
+    from gateway.admin.realm_files import (
+        Difference,
+        ImportedRealm,
+        RealmDifference,
+        RealmFile,
+        Report,
+    )
 
 _PRIVATE = 0o600
 _DIFFERS = 1
@@ -31,18 +37,53 @@ _files = click.argument(
 )
 
 
+_strict = click.option(
+    "--strict", is_flag=True, help="Exit with 1 if the report is not empty; import nothing then."
+)
+_users = click.option(
+    "--users",
+    type=click.Choice(["keep", "update"]),
+    default="keep",
+    show_default=True,
+    help="Keep users who exist, or update them: fields, roles and groups, no passwords.",
+)
+
+
 @click.command("import", short_help="Import realm files, all or nothing.")
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--reference", is_flag=True, help="Import the reference configuration first.")
 @click.option("--skip-existing", is_flag=True, help="Do not change existing realms.")
-def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) -> None:
-    """Import realm files, all or nothing. An import adds and changes, and never removes."""
+@_users
+@_strict
+@output_option
+@click.pass_context
+def import_(
+    context: click.Context,
+    files: tuple[Path, ...],
+    *,
+    reference: bool,
+    skip_existing: bool,
+    users: str,
+    strict: bool,
+    output: str,
+) -> None:
+    """Import realm files, all or nothing. An import adds and changes, and never removes.
+
+    Reports at last what is lost, is stored without effect, and needs you.
+    """
     from gateway.admin.realm_files import REFERENCE_REALMS
 
     paths = (REFERENCE_REALMS, *files) if reference else files
     if not paths:
         raise click.UsageError("Give at least one FILE, or --reference.")
-    _import_files(_load(paths), skip_existing=skip_existing)
+    loaded = _load(paths)
+    if strict:
+        _require_empty_reports(context, _rehearse(loaded, users))
+    imported = asyncio.run(_import(loaded, skip_existing=skip_existing, users=users))
+    if output == "json":
+        click.echo(json.dumps([_imported_document(one) for one in imported], indent=2))
+    else:
+        _show_imported(imported)
 
 
 @click.command("export")
@@ -83,31 +124,48 @@ def _export(name: str, output: BinaryIO, *, include_secrets: bool) -> None:
 
 @click.command(short_help="Show what importing realm files would change.")
 @_files
+@_users
+@_strict
 @output_option
 @click.pass_context
-def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> None:
+def plan(
+    context: click.Context, files: tuple[Path, ...], *, users: str, strict: bool, output: str
+) -> None:
     """Show what importing FILE... would change, field by field. Secrets are never shown.
 
     Stores nothing. Exits with 0 if the realms equal the files, with 1 if they differ.
     """
-    found = _rehearse(_load(files))
+    found = _rehearse(_load(files), users)
     if output == "json":
         click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
     else:
         _show(found)
-        _show_left_out(found)
-    if not all(one.in_sync for one in found):
+        _show_reports(found)
+    if not all(one.in_sync for one in found) or (strict and any(one.report for one in found)):
         context.exit(_DIFFERS)
 
 
 @click.command(short_help="Show what importing realm files changes, and import them.")
 @_files
-def apply(files: tuple[Path, ...]) -> None:
+@_users
+@_strict
+@output_option
+@click.pass_context
+def apply(
+    context: click.Context, files: tuple[Path, ...], *, users: str, strict: bool, output: str
+) -> None:
     """Show what importing FILE... changes, and import them, all or nothing. Removes nothing."""
     loaded = _load(files)
-    found = _rehearse(loaded)
-    _show(found)
-    _import_files(loaded, in_sync=[one.name for one in found if one.in_sync])
+    found = _rehearse(loaded, users)
+    if output != "json":
+        _show(found)
+    if strict:
+        _require_empty_reports(context, found)
+    imported = asyncio.run(_import(loaded, skip_existing=False, users=users))
+    if output == "json":
+        click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
+    else:
+        _show_imported(imported, in_sync=[one.name for one in found if one.in_sync])
 
 
 def _load(paths: Iterable[Path]) -> "tuple[RealmFile, ...]":
@@ -117,19 +175,25 @@ def _load(paths: Iterable[Path]) -> "tuple[RealmFile, ...]":
     return load_realm_files(paths, environment_variables())
 
 
-def _import_files(
-    files: "tuple[RealmFile, ...]", *, skip_existing: bool = False, in_sync: Collection[str] = ()
-) -> None:
-    """Import the files and print a line for each realm that is not in sync."""
-    for imported in asyncio.run(_import(files, skip_existing=skip_existing)):
+def _show_imported(realms: "tuple[ImportedRealm, ...]", *, in_sync: Collection[str] = ()) -> None:
+    """Print a line for each realm that is not in sync, and the report of all."""
+    for imported in realms:
         if imported.name not in in_sync:
             click.echo(_imported(imported))
         for note in _notes(imported):
-            click.echo(f"realm {imported.name}: {note}", err=True)
+            click.echo(f"realm {visible(imported.name)}: {note}", err=True)
+
+
+def _require_empty_reports(context: click.Context, found: "tuple[RealmDifference, ...]") -> None:
+    """Exit with 1 before anything is imported where the report names something."""
+    if any(one.report for one in found):
+        _show_reports(found)
+        click.echo("nothing was imported: the report is not empty (--strict)", err=True)
+        context.exit(_DIFFERS)
 
 
 async def _import(
-    files: "tuple[RealmFile, ...]", *, skip_existing: bool
+    files: "tuple[RealmFile, ...]", *, skip_existing: bool, users: str
 ) -> "tuple[ImportedRealm, ...]":
     from gateway.bootstrap.admin_api import realm_import
     from gateway.bootstrap.services import open_services
@@ -138,7 +202,10 @@ async def _import(
     settings = installed_settings(begins=True)
     await migrate(settings.database_url)
     async with open_services(settings) as services:
-        return await realm_import(services).run(files, skip_existing=skip_existing)
+        importing = realm_import(services, settings.themes)
+        return await importing.run(
+            files, skip_existing=skip_existing, updates_users=users == "update"
+        )
 
 
 def _imported(imported: "ImportedRealm") -> str:
@@ -150,9 +217,7 @@ def _imported(imported: "ImportedRealm") -> str:
 
 
 def _notes(imported: "ImportedRealm") -> list[str]:
-    notes = [f"{part} not imported by this version" for part in imported.not_imported]
-    reported = (*imported.ineffective, *imported.refused_clients)
-    notes += [visible(str(each)) for each in reported]
+    notes = [visible(str(each)) for each in imported.report]
     if not imported.announced:
         notes.append("Redis is unavailable, so running gateways apply the change within 5 s")
     return notes
@@ -178,10 +243,16 @@ def _private_file(path: Path) -> Iterator[BinaryIO]:
         raise click.FileError(str(path), error.strerror or "cannot be written") from error
 
 
-def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
+def _rehearse(files: "tuple[RealmFile, ...]", users: str) -> "tuple[RealmDifference, ...]":
     from gateway.bootstrap.admin_api import import_dry_run
 
-    return administer(lambda operator: import_dry_run(operator.services).run(files))
+    updates = users == "update"
+
+    async def compare(operator: LocalOperator) -> "tuple[RealmDifference, ...]":
+        dry_run = import_dry_run(operator.services, installed_settings().themes)
+        return await dry_run.run(files, updates_users=updates)
+
+    return administer(compare)
 
 
 def _show(found: "tuple[RealmDifference, ...]") -> None:
@@ -192,11 +263,9 @@ def _show(found: "tuple[RealmDifference, ...]") -> None:
             click.echo(f"  {change.sign} {visible(_line(change))}")
 
 
-def _show_left_out(found: "tuple[RealmDifference, ...]") -> None:
+def _show_reports(found: "tuple[RealmDifference, ...]") -> None:
     for one in found:
-        for part in one.not_imported:
-            click.echo(f"realm {visible(one.name)}: {part} not imported by this version", err=True)
-        for each in (*one.ineffective, *one.refused_clients):
+        for each in one.report:
             click.echo(f"realm {visible(one.name)}: {visible(str(each))}", err=True)
 
 
@@ -249,7 +318,25 @@ def _document(one: "RealmDifference") -> dict[str, Any]:
         "notImported": list(one.not_imported),
         "ineffective": [str(setting) for setting in one.ineffective],
         "refusedClients": [str(client) for client in one.refused_clients],
+        "report": _report(one.report),
     }
+
+
+def _imported_document(one: "ImportedRealm") -> dict[str, Any]:
+    return {
+        "realm": one.name,
+        "created": one.created,
+        "skipped": one.skipped,
+        "clients": one.clients,
+        "users": one.users,
+        "report": _report(one.report),
+    }
+
+
+def _report(report: "Report") -> dict[str, Any]:
+    from gateway.admin.realm_files import render_report
+
+    return render_report(report)
 
 
 COMMANDS = (import_, export, plan, apply)

@@ -1,7 +1,4 @@
-"""The conditions of client policies: a class for each, and their table.
-
-Keycloak: client policies (26.7)
-"""
+"""The conditions of client policies, with their table. Keycloak: client policies (26.7)."""
 
 import json
 import re
@@ -64,11 +61,7 @@ class AnyClient(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientAccessType(Condition):
-    """Holds for clients of one of the `types`: confidential, public or bearer-only.
-
-    Unlike Keycloak, it is also evaluated before an authorization request and at the endpoints of
-    pushed requests and devices.
-    """
+    """Holds for clients of one of the `types`; unlike in Keycloak, at every endpoint."""
 
     provider: ClassVar = "client-access-type"
     types: frozenset[str] = set_option("type")

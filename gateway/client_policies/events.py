@@ -172,10 +172,7 @@ def no_addresses(client: Client) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ClientChange:
-    """A client is registered, changed, viewed or removed; `client` is the stored one.
-
-    `is_registration` is true for the registration endpoint, false for the admin API.
-    """
+    """A client is registered (`is_registration`), changed, viewed or removed, as stored."""
 
     kind: EventKind
     client: Client | None
@@ -191,10 +188,7 @@ class ClientChange:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationStart:
-    """An authorization request with unverified parameters, `sent` or `pushed` before.
-
-    `redirect_uri` is the address that would be used.
-    """
+    """An authorization request, unverified, with the `redirect_uri` that would be used."""
 
     client: Client
     sent: Mapping[str, str] = field(repr=False)

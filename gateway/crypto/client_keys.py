@@ -113,7 +113,6 @@ def keys_of(text: str) -> list[Mapping[str, Any]]:
 
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _NOT_FOUND: Final = "Certificate or key with given alias not found in the keystore"
-_UNREADABLE_STORE: Final = "error loading keystore"
 
 
 class CryptographyClientKeys:
@@ -169,7 +168,7 @@ def _refusals() -> Iterator[None]:
     except (LimitExceeded, UnsupportedKey) as error:
         raise UnusableSetting(str(error)) from None
     except UNREADABLE:
-        raise UnusableSetting(_UNREADABLE_STORE) from None
+        raise UnusableSetting("error loading keystore") from None
 
 
 def _own_key(private_key: Secret) -> rsa.RSAPrivateKey:

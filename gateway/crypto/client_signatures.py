@@ -165,7 +165,6 @@ def _type(jws: jose.CompactJws) -> str:
     return found if isinstance(found, str) else ""
 
 
-_TYPE: Final = "dpop+jwt"
 _ALGORITHMS: Final = frozenset(PROOF_ALGORITHMS)
 _REFERENCES: Final = frozenset({"jku", "x5u", "x5c"})
 _NOT_UNDERSTOOD: Final = frozenset({"crit", "b64"})
@@ -216,7 +215,7 @@ class ProofSignatureVerifier:
 
 
 def _proof_key(header: dict[str, Any]) -> _ProofKey:
-    if header.get("typ") != _TYPE:
+    if header.get("typ") != "dpop+jwt":
         raise InvalidProof(f"Invalid or missing type in DPoP header: {_quoted(header.get('typ'))}")
     algorithm = header.get("alg")
     if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS:

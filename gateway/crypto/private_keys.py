@@ -108,10 +108,7 @@ def load_own_private_key(pem: bytes) -> object:
 
 
 def parse_rsa_private_key(der: bytes) -> rsa.RSAPrivateKey:
-    """Parse PKCS#8 or PKCS#1 of a caller; raises ValueError, LimitExceeded among it.
-
-    Takes up to 0.2 s for 4096 bits, and holds the interpreter lock for at most 50 ms.
-    """
+    """Parse a caller's PKCS#8 or PKCS#1, in 0.2 s; raises ValueError and LimitExceeded."""
     outer = DerReader(der)
     document = outer.enter(SEQUENCE)
     outer.end()

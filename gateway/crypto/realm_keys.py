@@ -13,7 +13,7 @@ takes any length. Spec: RFC 5280 §4.1, RFC 7515 §5, RFC 7516 §5.2, RFC 8725 �
 """
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -111,44 +111,6 @@ class EncryptionKeyPair:
         return self._private
 
 
-class RealmDecryption:
-    """The encryption keys of one realm."""
-
-    def __init__(self, records: Iterable[RealmKey]) -> None:
-        self._keys = tuple(
-            EncryptionKeyPair(record, _SUPPORTED[record.algorithm])
-            for record in records
-            if isinstance(record.algorithm, EncryptionAlgorithm) and record.algorithm in _SUPPORTED
-        )
-
-    def published(self, now: datetime) -> tuple[EncryptionKeyPair, ...]:
-        """Return the keys for encryption, and the keys that only decrypt."""
-        return tuple(key for key in self._keys if verifies(key.record, now))
-
-    def algorithms(self, now: datetime) -> tuple[KeyManagement, ...]:
-        """Return the algorithms that senders may use, in their order."""
-        found = {key.algorithm for key in self.published(now)}
-        return tuple(algorithm for algorithm in KeyManagement if algorithm in found)
-
-    def open(self, token: str, now: datetime) -> tuple[bytes, TokenEncryption]:
-        """Return the content and the algorithms; raises InvalidToken."""
-        parts = jwe.parse_jwe(token)
-        return self._key_of(parts, now).decrypt(parts), parts.encryption
-
-    def _key_of(self, parts: jwe.CompactJwe, now: datetime) -> EncryptionKeyPair:
-        usable = [key for key in self.published(now) if key.algorithm is parts.encryption.algorithm]
-        if parts.kid is None:
-            records = [key.record for key in usable]
-            active = signing_key(records, records[0].algorithm, now) if records else None
-            named = None if active is None else active.kid
-        else:
-            named = parts.kid
-        for key in usable:
-            if key.record.kid == named:
-                return key
-        raise InvalidToken("no key of the realm decrypts it: kid or alg is not that of one")
-
-
 _NO_KEY: Final = "kid names no key of this realm that verifies"
 _BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 _END: Final = datetime.max.replace(tzinfo=UTC)
@@ -202,7 +164,11 @@ class PyJwtKeyRing:
             for record in usable
             if isinstance(record.algorithm, SecretAlgorithm)
         }
-        self._decryption = RealmDecryption(usable)
+        self._encryption_keys = tuple(
+            EncryptionKeyPair(record, _SUPPORTED[record.algorithm])
+            for record in usable
+            if isinstance(record.algorithm, EncryptionAlgorithm) and record.algorithm in _SUPPORTED
+        )
         self._signers: dict[SigningAlgorithm, tuple[datetime, datetime, RealmKey]] = {}
         """The signing key of each algorithm, with the period in which it signs."""
         self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
@@ -251,13 +217,25 @@ class PyJwtKeyRing:
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         signing = (key.jwk for key in self._published(now))
-        return (*signing, *(key.jwk for key in self._decryption.published(now)))
+        return (*signing, *(key.jwk for key in self._usable_encryption_keys(now)))
 
     def decrypt(self, token: str, now: datetime) -> tuple[bytes, TokenEncryption]:
-        return self._decryption.open(token, now)
+        parts = jwe.parse_jwe(token)
+        algorithm = parts.encryption.algorithm
+        usable = [key for key in self._usable_encryption_keys(now) if key.algorithm is algorithm]
+        named = parts.kid
+        if named is None and usable:
+            records = [key.record for key in usable]
+            active = signing_key(records, records[0].algorithm, now)
+            named = None if active is None else active.kid
+        for key in usable:
+            if key.record.kid == named:
+                return key.decrypt(parts), parts.encryption
+        raise InvalidToken("no key of the realm decrypts it: kid or alg is not that of one")
 
     def decryption_algorithms(self, now: datetime) -> tuple[KeyManagement, ...]:
-        return self._decryption.algorithms(now)
+        found = {key.algorithm for key in self._usable_encryption_keys(now)}
+        return tuple(algorithm for algorithm in KeyManagement if algorithm in found)
 
     def public_key(self, now: datetime) -> str | None:
         signing = (key for key in self._published(now) if self._signs(key.record, now))
@@ -272,6 +250,10 @@ class PyJwtKeyRing:
         }
         begin = max((instant for instant in instants if instant <= now), default=_BEGINNING)
         return begin, min((instant for instant in instants if instant > now), default=_END)
+
+    def _usable_encryption_keys(self, now: datetime) -> list[EncryptionKeyPair]:
+        """Return the keys for encryption, and the keys that only decrypt."""
+        return [key for key in self._encryption_keys if verifies(key.record, now)]
 
     def _published(self, now: datetime) -> list[ParsedKey]:
         published = [key for key in self._keys.values() if verifies(key.record, now)]

@@ -96,10 +96,7 @@ def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
 
 
 def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
-    """Read the keys in `path`, or make the file with a fresh key.
-
-    Raises InvalidInput where others may read it or no key is usable, and OSError.
-    """
+    """Read the keys in `path`, or make one; raises OSError, InvalidInput if others may read it."""
     if not path.exists():
         _create_key_file(path)
     with path.open(encoding="utf-8", errors="replace") as file:

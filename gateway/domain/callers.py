@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 
 
@@ -22,6 +23,8 @@ class Caller:
     scope: EffectiveRoles | None = None
     held: EffectiveRoles = field(default_factory=EffectiveRoles)
     withheld: WithheldRoles | None = None
+    session: UserSession | None = None
+    """The session of the token; None for a transient one."""
 
     def within_token(self, held: EffectiveRoles) -> EffectiveRoles:
         """Return those of the user's roles that the caller acts with."""

@@ -16,6 +16,8 @@ from typing import Any, Final
 class Detail:
     """The names of details. Keycloak: Details (26.7)."""
 
+    IMPERSONATOR: Final = "impersonator"
+    IMPERSONATOR_REALM: Final = "impersonator_realm"
     ACCESS_TOKEN_EXPIRATION_TIME: Final = "access_token_expiration_time"
     ACTION: Final = "action"
     AGE_OF_REFRESH_TOKEN: Final = "age_of_refresh_token"

@@ -176,6 +176,25 @@ class UserSession:
     notes: Mapping[str, str] = field(default_factory=dict)
 
 
+IMPERSONATOR_ID: Final = "IMPERSONATOR_ID"
+"""Note of a session that an administrator began: the administrator's id. Keycloak's name."""
+IMPERSONATOR_NAME: Final = "IMPERSONATOR_USERNAME"
+"""The administrator's user name. Keycloak's name."""
+IMPERSONATOR_ISSUER: Final = "realmgate.impersonator.issuer"
+"""The issuer of an administrator of another realm."""
+
+
+def actor_of(notes: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the claim `act` of an impersonated session; `iss` names another realm's issuer.
+
+    Spec: RFC 8693 §4.1
+    """
+    actor = {"sub": notes[IMPERSONATOR_ID]}
+    if IMPERSONATOR_ISSUER in notes:
+        actor["iss"] = notes[IMPERSONATOR_ISSUER]
+    return actor
+
+
 _NONE: Final = timedelta()
 _SSO_IDLE: Final = timedelta(seconds=1800)
 _SSO_MAX: Final = timedelta(seconds=36000)

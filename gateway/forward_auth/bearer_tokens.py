@@ -36,7 +36,6 @@ from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 WARNING_PAUSE: Final = timedelta(hours=1)
 _WARNED_BYTES: Final = 256 * 1024
-_REMEDY: Final = "bearerAudience of the site, or audiences of the rule"
 
 
 class AudienceWarnings:
@@ -64,7 +63,7 @@ class AudienceWarnings:
             "rule": decision.rule.name,
             "client": identity.client_id,
             "audiences": sorted(identity.audiences)[:5],
-            "remedy": _REMEDY,
+            "remedy": "bearerAudience of the site, or audiences of the rule",
         }
 
 

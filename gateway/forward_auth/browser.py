@@ -185,14 +185,10 @@ def _context_of_host(host: str) -> str:
 
 
 _SECRET_BYTES: Final = 32
-_OPENID: Final = "openid"
 
 
 class SignInFailed(Exception):
-    """The browser is not signed in; `str()` is the reason for the log.
-
-    `return_url` is the wanted page, if known. `is_denied`: the user or the realm has refused.
-    """
+    """The browser is not signed in, by reason `str()`; `is_denied`: by user or realm."""
 
     def __init__(
         self, reason: str, return_url: str | None = None, *, is_denied: bool = False
@@ -357,7 +353,7 @@ def _code(visit: SiteVisit, pending: PendingSignIn) -> str:
 def _scopes(visit: SiteVisit, client: Client) -> tuple[str, ...]:
     """Return `openid` and the optional scopes of the client that rules of the site require."""
     required = {scope for rule in visit.site.rules for scope in rule.requirements.scopes}
-    return (_OPENID, *sorted(required.intersection(client.optional_client_scopes)))
+    return ("openid", *sorted(required.intersection(client.optional_client_scopes)))
 
 
 def _challenge(verifier: str) -> str:

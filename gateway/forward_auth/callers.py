@@ -1,7 +1,4 @@
-"""The caller of a protected site: evidence, account as committed now, identity and rights.
-
-Keycloak: 2.1 (roles of a client's token)
-"""
+"""The caller of a protected site, as committed now. Keycloak: 2.1 (roles of a client's token)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,10 +27,7 @@ from gateway.protocol.scopes import carried_roles, still_granted
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The credentials of one request; `secure` is TLS between caller and proxy.
-
-    `authorization` is the header's value, `session_cookies` are in the order of the header.
-    """
+    """The credentials of one request; `secure` is TLS between caller and proxy."""
 
     remote_address: str
     secure: bool
@@ -186,10 +180,7 @@ def user_identity(
     proof_key: str | None = None,
     audiences: frozenset[str] = frozenset(),
 ) -> AssertedIdentity:
-    """Return the identity; an untrusted certificate is left out.
-
-    `thumbprint`, `proof_key` and `audiences` are those of a token.
-    """
+    """Return the identity; `thumbprint`, `proof_key` and `audiences` are those of a token."""
     return AssertedIdentity(
         realm=realm.realm.name,
         kind=kind,

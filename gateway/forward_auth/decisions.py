@@ -99,10 +99,7 @@ def _foreign_audience(site: Site, rule: Rule, identity: AssertedIdentity) -> str
 
 
 def _is_for_no_other_service(rule: Rule, identity: AssertedIdentity) -> bool:
-    """Return whether it is a bound token without a service, of a client that the rule names.
-
-    Devices get such tokens; no other service can use them.
-    """
+    """Return whether a device's bound token names no service, and the rule its client."""
     client = identity.client_id
     names_none = identity.audiences <= {client, _ACCOUNT}
     return names_none and client in rule.requirements.clients and _is_bound(identity)
@@ -291,10 +288,7 @@ def find_rule(
 
 
 def _deciding_credential(site: Site, rule: Rule, evidence: Evidence) -> AcceptedCredential | None:
-    """Return the credential that decides.
-
-    A rule chooses between cookie and certificate; the Authorization header always decides.
-    """
+    """Return the Authorization header, else the cookie or certificate that the rule chooses."""
     if evidence.authorization is not None:
         return AcceptedCredential.BEARER
     if AcceptedCredential.SESSION in rule.accepts and _has_session_cookie(site, evidence):

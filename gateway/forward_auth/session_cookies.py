@@ -35,10 +35,7 @@ REFRESH_INTERVAL: Final = timedelta(minutes=1)
 
 
 class SessionCookies:
-    """Identifies the user of a browser; the session lasts with the user session of the realm.
-
-    It moves that session's idle timeout, at most once in `REFRESH_INTERVAL`.
-    """
+    """Identifies users, and moves their session's idle timeout once in `REFRESH_INTERVAL`."""
 
     def __init__(self, accounts: LiveAccounts, sites: SiteSessions, sessions: Sessions) -> None:
         self._accounts = accounts

@@ -98,10 +98,6 @@ def restored_visit(
     )
 
 
-_ACCOUNT: Final = "account"
-_CONSOLE: Final = "account-console"
-
-
 class ConsoleClients:
     """Finds the client of the console in every realm with an enabled client `account`.
 
@@ -115,10 +111,10 @@ class ConsoleClients:
     async def find_console(self, request: ProtocolRequest) -> ClientEntry:
         """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
         realm_id = request.realm.realm.id
-        account = await self._directory.client(realm_id, _ACCOUNT)
+        account = await self._directory.client(realm_id, "account")
         if account is None or not is_usable_client(account):
             raise _disabled(request)
-        console = await self._directory.client(realm_id, _CONSOLE) or account
+        console = await self._directory.client(realm_id, "account-console") or account
         if not is_usable_client(console) or not _has_pages(console.client):
             raise _disabled(request)
         return console

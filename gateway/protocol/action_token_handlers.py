@@ -89,7 +89,6 @@ def _require_offered(visit: LinkVisit, actions: Iterable[str]) -> None:
         )
 
 
-_CONFIRM_ACTIONS: Final = "confirmExecutionOfActions"
 _ADDRESS_CHANGED: Final = PageMessage.linkNotValidMessage
 
 
@@ -115,7 +114,7 @@ class ExecuteActionsLink:
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
         return Confirmation(
-            _CONFIRM_ACTIONS,
+            "confirmExecutionOfActions",
             visit.client.client,
             actions=visit.token.actions,
             locale=visit.user.locale,
@@ -194,11 +193,6 @@ class ResetCredentialsLink:
         )
 
 
-_CONFIRM_UPDATE: Final = "confirmEmailUpdate"
-_UPDATED_TITLE: Final = "emailUpdatedTitle"
-_UPDATED: Final = "emailUpdated"
-
-
 class UpdateEmailLink:
     """Changes the address to that asked for last. Keycloak: UpdateEmailActionTokenHandler."""
 
@@ -225,7 +219,7 @@ class UpdateEmailLink:
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
         address, locale = visit.token.new_email or "", visit.user.locale
-        return Confirmation(_CONFIRM_UPDATE, visit.client.client, (address,), locale=locale)
+        return Confirmation("confirmEmailUpdate", visit.client.client, (address,), locale=locale)
 
     async def act(self, visit: LinkVisit) -> Outcome:
         """Change the address, and end other sessions where the user asked for it."""
@@ -246,10 +240,10 @@ class UpdateEmailLink:
             realm, keep = request.realm.realm, visit.browser.user_session
             await self._sessions.log_out_others(realm, visit.user.id, keep=keep, now=request.now)
         return Inform(
-            _UPDATED,
+            "emailUpdated",
             client,
             (change.after.email or "",),
-            title=_UPDATED_TITLE,
+            title="emailUpdatedTitle",
             locale=visit.user.locale,
         )
 
@@ -268,7 +262,6 @@ def _update_cancelled(visit: LinkVisit) -> PageError:
 
 
 _CONFIRM_ADDRESS: Final = "confirmEmailAddressVerification"
-_VERIFIED: Final = "emailVerifiedMessage"
 _STALE_LINK: Final = PageMessage.staleEmailVerificationLink
 
 
@@ -299,7 +292,7 @@ class VerifyEmailLink:
         if visit.sign_in is not None:
             return await self._sign_in.resume(visit.request, visit.sign_in, visit.browser)
         return Inform(
-            _VERIFIED,
+            "emailVerifiedMessage",
             visit.client.client,
             continue_url=redirect_target(visit),
             locale=visit.user.locale,

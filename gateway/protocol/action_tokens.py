@@ -30,10 +30,7 @@ from gateway.protocol.requests import ProtocolRequest
 
 @dataclass(frozen=True, slots=True)
 class LinkVisit:
-    """An opened link whose token, user and client are valid.
-
-    `sign_in` is the sign-in of this browser that asked for the link, None where it has ended.
-    """
+    """A valid link; `sign_in` of this browser asked for it, None where it has ended."""
 
     request: ProtocolRequest
     token: ActionToken

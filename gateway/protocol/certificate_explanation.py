@@ -184,7 +184,6 @@ def _finding(finding: RevocationFinding) -> dict[str, Any]:
 
 LONGEST_INPUT: Final = 64 * 1024
 """Bytes of the certificate and of the certificates that were sent with it."""
-_LOOKUP: Final = "explanation"
 _NO_ACCOUNT: Final = "the client has no service account, so it gets no token in its own name"
 
 
@@ -202,10 +201,7 @@ class RevocationSources:
 
 
 class CertificateExplainer:
-    """Explains certificates without side effects. Belongs to one event loop.
-
-    As in a request, only a trusted path leads to a question to an OCSP responder.
-    """
+    """Explains without side effects; only a trusted path leads to OCSP. For one event loop."""
 
     def __init__(
         self,
@@ -247,7 +243,7 @@ class CertificateExplainer:
         except MalformedCertificate as error:
             return replace(found, failed=Step.CERTIFICATE, reason=str(error))
         evidence = CertificateEvidence(
-            presented, ProxyVerdict.VERIFIED, _LOOKUP, chain=tuple(chain)
+            presented, ProxyVerdict.VERIFIED, "explanation", chain=tuple(chain)
         )
         return await self._judged(found, entry, evidence, client_id)
 
@@ -266,10 +262,11 @@ class CertificateExplainer:
         found = replace(found, path=result.path)
         if result.path is not None and result.path.holds_at(now):
             found = replace(found, revocation=await self._revocation(result.path, realm, now))
+        named = {} if client_id is None else {"client_id": client_id}
         request = ProtocolRequest(
             realm=entry,
             issuer=self._issuer(realm.name),
-            parameters=_token_parameters(client_id),
+            parameters=Parameters({"grant_type": GRANT_TYPE, **named}),
             authorization=None,
             certificate=await self._trust.evaluate(evidence, realm, now),
             remote_address="",
@@ -318,11 +315,6 @@ class CertificateExplainer:
                 state = RevocationState.GOOD
             findings.append(RevocationFinding(name, state, reason, lists))
         return tuple(findings)
-
-
-def _token_parameters(client_id: str | None) -> Parameters:
-    named = {} if client_id is None else {"client_id": client_id}
-    return Parameters({"grant_type": GRANT_TYPE, **named})
 
 
 def _failed(result: PathResult, certificate: ClientCertificate, now: datetime) -> Step:

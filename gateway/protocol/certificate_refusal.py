@@ -22,8 +22,6 @@ _LONGEST_NAME: Final = 300
 _ABOUT_THE_LEAF: Final = re.compile(r"it(s (extended )?key .*| is an authority's certificate)")
 """Reasons of a path search that name nothing but the certificate itself."""
 _NO_PATH: Final = "No trusted authority is known here that leads to its issuer."
-_DENIED: Final = "It is denied."
-_REVOKED: Final = "It was revoked."
 _REVOCATION_UNKNOWN: Final = "It is revoked, or this service cannot find out whether it is."
 _REALM_ALONE: Final = "This realm accepts it, but this address accepts other issuers only."
 _BY_THE_PROXY: Final = "This server does not accept it."
@@ -33,7 +31,7 @@ _PHRASES: Final[Mapping[str, tuple[Step, str]]] = {
         Step.VALIDITY,
         "It or one of its authorities is not valid yet.",
     ),
-    "certificate revoked": (Step.REVOCATION, _REVOKED),
+    "certificate revoked": (Step.REVOCATION, "It was revoked."),
     "CRL has expired": (
         Step.REVOCATION,
         "The revocation list of this server is out of date, so its certificates are not accepted.",
@@ -149,10 +147,7 @@ class RefusalExplainer:
     async def explain(
         self, evidence: CertificateEvidence, realm_name: str | None
     ) -> CertificateRefusal:
-        """Explain by the anchors of the realm; raises StoreUnavailable.
-
-        Without an enabled realm only dates and the proxy's words count.
-        """
+        """Explain by the realm's anchors; by dates and the proxy's words without enabled realm."""
         now, leaf = self._clock.now(), evidence.leaf
         entry = None if realm_name is None else await self._directory.realm(realm_name)
         realm = None if entry is None or not entry.realm.enabled else entry.realm
@@ -173,7 +168,7 @@ class RefusalExplainer:
         if not path.holds_at(now):
             return _late(path, leaf, now)
         if await self._sources.deny_lists.refusal(path, realm, now) is not None:
-            return _refusal(Step.REVOCATION, _DENIED, leaf)
+            return _refusal(Step.REVOCATION, "It is denied.", leaf)
         lists = self._sources.lists
         if lists is None or await lists.refusal(path, realm, now) is None:
             if _step_in_words(evidence) is not Step.PATH:

@@ -60,11 +60,7 @@ async def find_past_sign_in(
     ended: OAuthError,
     revoked: OAuthError,
 ) -> PastSignIn:
-    """Return a sign-in that is still valid.
-
-    Raises `ended` where its session is over, `revoked` where it is older than a notBefore, else
-    OAuthError, and StoreUnavailable.
-    """
+    """Return a valid sign-in; raises `ended`, `revoked` if older than a notBefore, OAuthError."""
     try:
         current = await services.validity.require(request.realm, issued, request.now)
     except NoLongerValid as refusal:
@@ -105,10 +101,7 @@ async def join_past_sign_in(
     *,
     offline: bool,
 ) -> Joined:
-    """Return the session with the client's part as this sign-in decided it.
-
-    Raises OAuthError for a forbidden offline session, and StoreUnavailable.
-    """
+    """Return the session with the client's part; raises OAuthError and StoreUnavailable."""
     if offline:
         require_offline_access(request, client, found.user)
         return await services.sessions.join_offline(

@@ -189,10 +189,7 @@ class DeviceApprovals:
     async def approve(
         self, request: ProtocolRequest, device: DeviceConnection, finished: FinishedSignIn
     ) -> tuple[DeviceResult, UserSession]:
-        """Give the device a part in the user's session, which is returned in any case.
-
-        Raises as `SessionJoining.join` does, and StoreUnavailable.
-        """
+        """Give the device a part in the user's session; raises as `SessionJoining.join` does."""
         joined = await self._joining.join(request, device, finished)
         part = joined.client_session
         approval = DeviceApproval(

@@ -21,7 +21,7 @@ from gateway.domain import base64url
 from gateway.domain.clients import Client, origins_of
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.sessions import UserSession, session_maximum_ends_at
+from gateway.domain.sessions import IMPERSONATOR_ID, UserSession, session_maximum_ends_at
 from gateway.domain.users import User
 from gateway.protocol.claims.mapper import AUTH_TIME
 from gateway.protocol.requests import ProtocolRequest
@@ -131,21 +131,20 @@ class IdentityVerification:
 
 
 def authenticated_at(session: UserSession) -> datetime:
-    """Return when the user of a session signed in with credentials the last time."""
+    """Return when the user of a session signed in with credentials the last time.
+
+    Never, in a session that an administrator began: no age that a request allows covers it.
+    """
     text = session.notes.get(AUTH_TIME, "")
     if text.isascii() and text.isdecimal():
         return datetime.fromtimestamp(int(text), UTC)
+    if IMPERSONATOR_ID in session.notes:
+        return datetime.fromtimestamp(0, UTC)
     return session.started_at
 
 
-_ANY_ORIGIN: Final = "*"
-
-
 class LoginStatus(Enum):
-    """The answer to the frame of a client's page, for origins of the client only.
-
-    Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
-    """
+    """Answers frames of a client's pages. Spec: OpenID Connect Session Management §3."""
 
     REFUSED = auto()
     UNCHANGED = auto()
@@ -174,7 +173,7 @@ async def login_status(
 
 def _may_ask(client: Client, origin: str) -> bool:
     allowed = client.allowed_origins or ()
-    if _ANY_ORIGIN in allowed or origin in allowed:
+    if "*" in allowed or origin in allowed:
         return True
     root, patterns = client.redirects.root_url, client.redirects.patterns
     return origin in origins_of(

@@ -38,7 +38,6 @@ from gateway.protocol.tokens import read_refresh_token
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
-_NOT_GENUINE: Final = "Access token JWT check failed"
 _FOR: Final = "Introspection access token for"
 
 
@@ -82,7 +81,7 @@ async def _describe(
     try:
         genuine = services.access_tokens.verify_token(request, token, or_id_token=True)
     except InvalidToken as refusal:
-        return _inactive(request, refusal.event_error, _NOT_GENUINE)
+        return _inactive(request, refusal.event_error, "Access token JWT check failed")
     _note(request, genuine)
     try:
         active = await services.access_tokens.find_unrevoked(request, genuine)

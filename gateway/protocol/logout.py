@@ -88,10 +88,7 @@ _OTHER_CLIENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LogoutRequest:
-    """A request that passed the checks, with a registered redirect URI or none.
-
-    `hint` are the claims of an ID token of `client`, None where that does not exist.
-    """
+    """A checked request; `hint` are the claims of an ID token of `client`, if known."""
 
     client: Client | None = None
     redirect_uri: str = ""
@@ -134,23 +131,15 @@ async def check_logout_request(
         parameters.get, (_HINT_PARAMETER, *_KEPT_PARAMETERS)
     )
     if redirect_uri is not None and token is None and client_id is None:
-        raise _refused_logout(
-            PageMessage.missingParameterMessage,
-            _HINT_PARAMETER,
-            EventError.INVALID_REQUEST,
-            _NO_CLIENT,
-        )
+        message, error = PageMessage.missingParameterMessage, EventError.INVALID_REQUEST
+        raise PageError(message, _HINT_PARAMETER, event_error=error, reason=_NO_CLIENT)
     hint = None if token is None else _verified_hint(request, token)
     issued_for = None if hint is None else hint.get("azp")
     if client_id is not None and issued_for is not None and issued_for != client_id:
         request.event.client_id = client_id
-        raise _refused_logout(
-            PageMessage.invalidParameterMessage,
-            _HINT_PARAMETER,
-            EventError.INVALID_TOKEN,
-            _OTHER_CLIENT,
-        )
-    entry = await _find_client(request, directory, client_id or issued_for)
+        raise _wrong_hint(_OTHER_CLIENT)
+    named = client_id or issued_for
+    entry = None if named is None else await directory.client(request.realm.realm.id, named)
     client = None if entry is None else entry.client
     request.event.client_id = None if client is None else client.client_id
     if redirect_uri is not None and not _is_registered(request, client, redirect_uri):
@@ -181,21 +170,8 @@ def _verified_hint(request: ProtocolRequest, token: str) -> Mapping[str, Any]:
 
 
 def _wrong_hint(reason: str) -> PageError:
-    return _refused_logout(
-        PageMessage.invalidParameterMessage, _HINT_PARAMETER, EventError.INVALID_TOKEN, reason
-    )
-
-
-def _refused_logout(message: PageMessage, name: str, event_error: str, reason: str) -> PageError:
-    return PageError(message, name, event_error=event_error, reason=reason)
-
-
-async def _find_client(
-    request: ProtocolRequest, directory: Directory, client_id: str | None
-) -> ClientEntry | None:
-    if client_id is None:
-        return None
-    return await directory.client(request.realm.realm.id, client_id)
+    message, error = PageMessage.invalidParameterMessage, EventError.INVALID_TOKEN
+    return PageError(message, _HINT_PARAMETER, event_error=error, reason=reason)
 
 
 def _require_policies(
@@ -264,10 +240,7 @@ class BrowserLogout:
     async def confirm(
         self, request: ProtocolRequest, identity: BrowserIdentity | None, stored: Parameters | None
     ) -> LoggedOut:
-        """End the session after confirmation; `stored` is None for an unsealed form.
-
-        Raises PageError and StoreUnavailable.
-        """
+        """End the session; `stored` is None for an unsealed form. Raises PageError."""
         request.event.kind = EventType.LOGOUT
         if stored is None or identity is None:
             raise PageError(PageMessage.failedLogout, event_error=EventError.SESSION_EXPIRED)
@@ -281,9 +254,7 @@ class BrowserLogout:
             return None
         realm_id = request.realm.realm.id
         session = await self._sessions.find_stored(realm_id, session_id, offline=False)
-        if session is None:
-            return None
-        return session if _may_end(asked, session) else None
+        return session if session is not None and _may_end(asked, session) else None
 
     async def _end(
         self, request: ProtocolRequest, asked: LogoutRequest, session: UserSession
@@ -356,8 +327,6 @@ async def _require_binding(
 
 _LOGOUT_TOKEN_LIFESPAN: Final = timedelta(minutes=2)
 _LOGOUT_EVENT: Final = "http://schemas.openid.net/event/backchannel-logout"
-_REVOKE_OFFLINE: Final = "revoke_offline_access"
-_LOGOUT_TYPE: Final = "Logout"
 
 
 def logout_token(
@@ -369,7 +338,7 @@ def logout_token(
     """
     events: dict[str, Any] = {_LOGOUT_EVENT: {}}
     if client.logout.revoke_offline_tokens:
-        events[_REVOKE_OFFLINE] = True
+        events["revoke_offline_access"] = True
     claims: dict[str, Any] = {
         "exp": int((now + _LOGOUT_TOKEN_LIFESPAN).timestamp()),
         "iat": int(now.timestamp()),
@@ -377,7 +346,7 @@ def logout_token(
         "iss": issuer,
         "aud": client.client_id,
         "sub": subject_identifier(client, notice.user_id),
-        "typ": _LOGOUT_TYPE,
+        "typ": "Logout",
         "events": events,
     }
     if client.logout.back_channel_session_required:
@@ -425,28 +394,29 @@ class NoticeDelivery:
             return await stores.logout_notices.claim(now, NOTICE_LEASE, most, busy)
 
     async def deliver(self, claimed: LogoutNotice) -> FailedDelivery | None:
-        notice = claimed
+        again, failed = None, None
         async with self._database.read() as stores:
-            client = await stores.clients.find_by_id(notice.realm_id, notice.client)
-            name = await stores.realms.find_name(notice.realm_id)
+            client = await stores.clients.find_by_id(claimed.realm_id, claimed.client)
+            name = await stores.realms.find_name(claimed.realm_id)
         realm = None if name is None else await self._directory.realm(name)
-        if client is None or realm is None or not client.logout.back_channel_url:
-            await self._settle(notice, None)
-            return None
-        try:
-            await self._send(realm, client, notice)
-        except (NoticeNotReceived, LookupError, OAuthError) as failure:
-            again = notice.next_attempt_at(self._clock.now())
-            await self._settle(notice, again)
-            return FailedDelivery(
-                realm_id=notice.realm_id,
-                subject=client.client_id,
-                attempts=notice.attempts,
-                reason=str(failure),
-                is_last=again is None,
-            )
-        await self._settle(notice, None)
-        return None
+        if client is not None and realm is not None and client.logout.back_channel_url:
+            try:
+                await self._send(realm, client, claimed)
+            except (NoticeNotReceived, LookupError, OAuthError) as failure:
+                again = claimed.next_attempt_at(self._clock.now())
+                failed = FailedDelivery(
+                    realm_id=claimed.realm_id,
+                    subject=client.client_id,
+                    attempts=claimed.attempts,
+                    reason=str(failure),
+                    is_last=again is None,
+                )
+        async with self._database.write() as stores:
+            if again is None:
+                await stores.logout_notices.remove_notice(claimed)
+            else:
+                await stores.logout_notices.postpone(claimed, again)
+        return failed
 
     async def _send(self, realm: RealmEntry, client: Client, notice: LogoutNotice) -> None:
         issuer = self._issuer(realm.realm.name)
@@ -454,10 +424,3 @@ class NoticeDelivery:
         signed = logout_token(realm, issuer, client, notice, self._clock.now())
         token = encrypt_id_token(client, encrypter, signed)
         await self._sender.send(client.logout.back_channel_url, token)
-
-    async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
-        async with self._database.write() as stores:
-            if due_at is None:
-                await stores.logout_notices.remove_notice(notice)
-            else:
-                await stores.logout_notices.postpone(notice, due_at)

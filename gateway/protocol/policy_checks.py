@@ -34,7 +34,6 @@ from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.representations.realms import policies_of
 
-_REASON: Final = "client_policy_error"
 _POLICIES: Final[WeakKeyDictionary[RealmEntry, tuple[ClientPolicy, ...]]] = WeakKeyDictionary()
 
 
@@ -130,10 +129,7 @@ def _apply_policies(
 
 
 def _with_client(entry: ClientEntry, client: Client) -> ClientEntry:
-    """Return the entry with the client as policies leave it.
-
-    A client that loses its full scope keeps its own roles and those of its client scopes.
-    """
+    """Return the entry with the client as policies leave it, and the roles of its scopes."""
     if client == entry.client:
         return entry
     if client.full_scope_allowed or not entry.client.full_scope_allowed:
@@ -179,7 +175,7 @@ def _refused_by_policies(request: ProtocolRequest) -> Iterator[None]:
             Detail.CLIENT_POLICY_ERROR: refusal.error,
             Detail.CLIENT_POLICY_ERROR_DETAIL: refusal.text,
         }
-        failure = EventFailure(refusal.error, _REASON)
+        failure = EventFailure(refusal.error, "client_policy_error")
         raise OAuthError(
             refusal.error, refusal.text, status=refusal.status, event=failure
         ) from refusal

@@ -64,9 +64,6 @@ class Parameters:
         return () if first is None else (first, *self.further.get(name, ()))
 
 
-_ANY_ORIGIN: Final = "*"
-
-
 class OriginRefused(RealmgateError):
     """The page is of an origin that the client does not list."""
 
@@ -86,7 +83,7 @@ class SendingPage:
         """Let pages of the `allowed` origins read; raises OriginRefused unless it is our own."""
         if self.origin is None:
             return
-        self.may_read = allowed is not None and (_ANY_ORIGIN in allowed or self.origin in allowed)
+        self.may_read = allowed is not None and ("*" in allowed or self.origin in allowed)
         if not self.may_read and not self.is_own:
             raise OriginRefused(f"the origin {self.origin[:200]!r} is not a web origin")
 

@@ -1,7 +1,4 @@
-"""Token revocation: a client ends its own token before its time.
-
-Spec: RFC 7009 §2; Keycloak: 12.5 revocation
-"""
+"""A client ends its own token before its time. Spec: RFC 7009 §2; Keycloak: 12.5 revocation."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -27,10 +24,7 @@ from gateway.protocol.tokens import (
 async def revoke_token(
     services: ProtocolServices, request: ProtocolRequest
 ) -> tuple[AuthenticatedClient, OAuthError | None]:
-    """Revoke durably before returning; raises OAuthError or StoreUnavailable.
-
-    An unknown token is returned as an error with status 200.
-    """
+    """Revoke durably before returning; raises OAuthError, with status 200 for an unknown token."""
     request.event.kind = EventType.REVOKE_GRANT
     caller = await services.clients.authenticate(request)
     if request.parameters.repeated:

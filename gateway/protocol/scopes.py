@@ -128,10 +128,7 @@ class GrantedScopes:
 
 
 def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> GrantedScopes:
-    """Return the client's default scopes plus the requested optional ones; None: none.
-
-    Raises invalid_scope for scopes that the client does not have, and for too many.
-    """
+    """Return default and requested scopes; raises invalid_scope for others and for too many."""
     excess = scope_excess(requested) if requested else None
     if excess is not None:
         raise _invalid_scope(excess)

@@ -68,11 +68,7 @@ async def issue_with_session(
     notes: Mapping[str, str] | None = None,
     always_refreshable: bool = False,
 ) -> TokenResponse:
-    """Begin a session and issue its first tokens; `grant` is the shortcut in the jti.
-
-    Raises OAuthError as `issue_tokens` does and for a forbidden offline session, and
-    StoreUnavailable.
-    """
+    """Begin a session and issue its tokens; `grant` is the shortcut in the jti."""
     if granted.offline:
         require_offline_access(request, client.client, user)
     encrypter = None

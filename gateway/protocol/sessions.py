@@ -125,6 +125,23 @@ class Sessions:
         await self._online.add(session, end, code)
         return Joined(session, part, code)
 
+    async def begin_without_client(
+        self, realm: Realm, new: NewSession, now: datetime
+    ) -> UserSession:
+        """Begin an online session in which no client takes part yet."""
+        session = UserSession(
+            id=_new_id(),
+            realm_id=realm.id,
+            user_id=new.user.id,
+            username=new.user.username,
+            ip_address=new.address,
+            started_at=now,
+            refreshed_at=now,
+            notes=new.notes,
+        )
+        await self._online.add(session, session_ends_at(realm.session_limits, session))
+        return session
+
     async def join(
         self,
         realm: Realm,
@@ -134,40 +151,24 @@ class Sessions:
         now: datetime,
         *,
         issue: CodeIssue = no_code,
+        renews: bool = False,
     ) -> Joined | None:
-        """Let a client take part in a session: single sign-on. None where it has ended."""
-        current: UserSession | None = session
-        while current is not None:
-            part = _joining_part(realm, current, client, participation, now)
-            moved = _with_part(current, part, now)
-            end = session_ends_at(realm.session_limits, moved)
-            code = issue(moved, part)
-            expected = ExpectedPart.of(current.clients.get(client.id))
-            if await self._online.join(realm.id, current.id, part, end, code, expected=expected):
-                return Joined(moved, part, code)
-            current = await self._online.find_session(realm.id, current.id)
-        return None
+        """Let a client take part in a session: single sign-on. None where it has ended.
 
-    async def renew(
-        self,
-        realm: Realm,
-        session: UserSession,
-        client: Client,
-        participation: Participation,
-        now: datetime,
-        *,
-        issue: CodeIssue = no_code,
-    ) -> Joined | None:
-        """Store address, notes and "remember me" after a new sign-in; None if it has ended."""
+        `renews` stores address, notes and "remember me" of a new sign-in too.
+        """
         current: UserSession | None = session
         while current is not None:
-            known = replace(session, clients=current.clients)
-            part = _joining_part(realm, known, client, participation, now)
-            moved = _with_part(known, part, now)
+            known = replace(session, clients=current.clients) if renews else current
+            moved, part, expected = _moved(realm, known, client, participation, now)
             end = session_ends_at(realm.session_limits, moved)
             code = issue(moved, part)
-            expected = ExpectedPart.of(known.clients.get(client.id))
-            if await self._online.renew(moved, part, end, code, expected=expected):
+            joining = (
+                self._online.renew(moved, part, end, code, expected=expected)
+                if renews
+                else self._online.join(realm.id, moved.id, part, end, code, expected=expected)
+            )
+            if await joining:
                 return Joined(moved, part, code)
             current = await self._online.find_session(realm.id, session.id)
         return None
@@ -180,18 +181,13 @@ class Sessions:
         participation: Participation,
         now: datetime,
     ) -> Joined:
-        """Let a client take part in the offline session of an online one's id, begun if missing.
-
-        Keycloak: 3 (sessions), offline sessions
-        """
+        """Let a client take part in the offline session of the same id, begun if missing."""
         async with self._database.write() as stores:
             store = stores.offline_sessions
             found = await store.find_session(realm.id, session.id)
             while found is not None and if_lasting(realm, found, now) is not None:
-                part = _joining_part(realm, found, client, participation, now)
-                moved = _with_part(found, part, now)
+                moved, part, expected = _moved(realm, found, client, participation, now)
                 end = session_ends_at(realm.session_limits, moved)
-                expected = ExpectedPart.of(found.clients.get(client.id))
                 if await store.join(realm.id, found.id, part, end, expected=expected):
                     return Joined(moved, part)
                 found = await store.find_session(realm.id, session.id)
@@ -283,10 +279,7 @@ class Sessions:
     async def log_out_others(
         self, realm: Realm, user_id: str, *, keep: UserSession | None, now: datetime
     ) -> tuple[str, ...]:
-        """End the user's other sessions, with notices; return their ids.
-
-        Those with the id of `keep` last. Keycloak: 16.1 required actions
-        """
+        """End the user's sessions but `keep`; return their ids. Keycloak: 16.1 required actions."""
         ending = await self.list_others(realm.id, user_id, keep=keep)
         for session_id in ending:
             await self.log_out(realm.id, session_id, now)
@@ -321,24 +314,21 @@ def _new_part(client: Client, participation: Participation, now: datetime) -> Cl
     )
 
 
-def _joining_part(
+def _moved(
     realm: Realm, session: UserSession, client: Client, participation: Participation, now: datetime
-) -> ClientSession:
-    """Return the client's part, begun anew unless its part lasts: its tokens stay valid."""
-    part = _new_part(client, participation, now)
+) -> tuple[UserSession, ClientSession, ExpectedPart]:
+    """Return the session with the client's part, which begins anew unless it lasts, and the old."""
     before = session.clients.get(client.id)
-    if before is None or not has_lasting_part(realm, session, client, now):
-        return replace(part, started_at=_new_start(now))
-    return replace(part, started_at=before.started_at)
+    lasts = before is not None and has_lasting_part(realm, session, client, now)
+    start = before.started_at if before is not None and lasts else _new_start(now)
+    part = replace(_new_part(client, participation, now), started_at=start)
+    moved = replace(session, refreshed_at=now, clients={**session.clients, client.id: part})
+    return moved, part, ExpectedPart.of(before)
 
 
 def _new_start(now: datetime) -> datetime:
     """Return the second of `now` with random microseconds, a generation that does not repeat."""
     return now.replace(microsecond=secrets.randbelow(_SECOND))
-
-
-def _with_part(session: UserSession, part: ClientSession, now: datetime) -> UserSession:
-    return replace(session, refreshed_at=now, clients={**session.clients, part.client: part})
 
 
 def _new_id() -> str:

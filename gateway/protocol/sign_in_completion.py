@@ -152,7 +152,9 @@ class SessionJoining:
                 remember_me=current.remember_me or finished.remember_me,
                 notes=_session_notes(current.notes, finished, request),
             )
-            joined = await self._sessions.renew(realm, renewed, client, part, now, issue=issue)
+            joined = await self._sessions.join(
+                realm, renewed, client, part, now, issue=issue, renews=True
+            )
             if joined is not None:
                 return joined
         new = NewSession(

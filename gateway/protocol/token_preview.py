@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
@@ -14,8 +14,6 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.scopes import resolve_claims, still_granted
 from gateway.protocol.tokens import Issue, SessionPart, access_claims, id_claims
 from gateway.protocol.userinfo import userinfo_document
-
-_GRANT_SHORTCUT: Final = "na"
 
 
 class ClaimsPreview:
@@ -56,7 +54,7 @@ def _issue_example(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
     )
     granted = still_granted(example.realm, example.client.client, example.scope.split())
     context = resolve_claims(example.client, example.user, granted, session=session.session)
-    return request, Issue(context, _GRANT_SHORTCUT, session)
+    return request, Issue(context, "na", session)
 
 
 def _session(example: TokenExample) -> SessionPart:

@@ -1,7 +1,4 @@
-"""Userinfo: the claims of the user who signed in, for the client of a token.
-
-Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3 userinfo
-"""
+"""The claims of the user, for the client of a token. Spec: OpenID Connect Core §5.3."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,10 +26,7 @@ from gateway.protocol.tokens import (
 async def get_userinfo(
     services: ProtocolServices, request: ProtocolRequest
 ) -> tuple[ActiveToken, dict[str, Any] | str]:
-    """Return the token and the claims, as a JWT where the client wants that.
-
-    Raises BearerChallenge, OriginRefused, StoreUnavailable, and OAuthError without a key.
-    """
+    """Return token and claims, or a JWT; raises BearerChallenge, OriginRefused, OAuthError."""
     request.event.kind = EventType.USER_INFO_REQUEST
     request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
     active = await _find_active(services, request, _only_token(request))

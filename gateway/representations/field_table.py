@@ -148,6 +148,11 @@ class FieldTable:
         return dict(self._shapes)
 
     @property
+    def names(self) -> FieldNames:
+        """Every name that a document may have."""
+        return self._names
+
+    @property
     def settings(self) -> Mapping[str, Setting]:
         """The fields of the domain, by JSON name."""
         return self._settings

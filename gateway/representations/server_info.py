@@ -98,11 +98,16 @@ def render_cryptography() -> dict[str, Any]:
 
 def render_themes(themes: Collection[str]) -> dict[str, Any]:
     """Return the themes that a realm may name; `themes` are those of the operator."""
-    every = {
-        kind: tuple(dict.fromkeys((*names, *themes))) if kind in _OF_OPERATORS else names
+    every = theme_names(themes)
+    return {kind: [{"name": name} for name in names] for kind, names in every.items()}
+
+
+def theme_names(themes: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the names of themes by kind; `themes` are those of the operator."""
+    return {
+        kind: tuple(dict.fromkeys((*names, *themes))) if kind in _OF_OPERATORS else tuple(names)
         for kind, names in _TABLE["themes"].items()
     }
-    return {kind: [{"name": name} for name in names] for kind, names in every.items()}
 
 
 def render_providers(

@@ -5,9 +5,9 @@ boolean for a text; a blank text or "null" for a boolean or a number is null. Th
 keeps the old secret when it is sent back.
 
 Names stand in URLs, keys and headers: realm names, ids, client ids, user names. Keycloak: the
-reserved characters of realm names. Refused beyond it: `%`, the quotes, `.` and `..` alone, and
-everything invisible, because they change their meaning on the way: a client that tidies its URLs
-makes of /roles/.. its realm.
+reserved characters of realm names. Refused beyond it: `%`, the quotes, `.` and `..` alone, spaces
+at the ends, and everything invisible, because they change their meaning on the way: a client that
+tidies its URLs makes of /roles/.. its realm.
 """
 
 import re
@@ -74,7 +74,7 @@ class Verbatim:
 def whole_number(value: Any) -> Any:
     """Return the number that a text or a float stands for, and every other value as it is.
 
-    Keycloak: its JSON decoder (26.7, measured); **here** a fraction is no whole number
+    Keycloak 26.7 cuts fractions off; here a fraction is no whole number.
     """
     if isinstance(value, str):
         text = value.strip()
@@ -356,20 +356,20 @@ class VerbatimObject(Verbatim):
         return value
 
 
-_RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
+_RESERVED = frozenset(":/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
 _DOTS = frozenset({".", ".."})
 _LONGEST = 255
 
 
 class UrlName(Verbatim):
-    """A name that a path segment has as it is."""
+    """A name that a path segment has as it is, or with %20 for a space inside."""
 
     def read(self, value: Any, path: str) -> str:
         name = text_of_scalar(value)
         if not _is_printable_name(name) or set(name) & _RESERVED or name in _DOTS:
-            raise refused_text(
-                path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
-            )
+            raise refused_text(path, value, f"1 to {_LONGEST} visible characters, none reserved")
+        if name.strip() != name:
+            raise refused_text(path, value, "a name without spaces at its ends")
         return str(name)
 
 

@@ -30,7 +30,6 @@ from gateway.domain.users import (
     MOST_CREDENTIALS,
     PASSWORD,
     PASSWORD_TYPES,
-    SERVICE_ACCOUNT_PREFIX,
     Credential,
     User,
     canonical_name,
@@ -53,6 +52,7 @@ from gateway.representations.refusals import (
     parse_each,
     raise_all,
     refused,
+    refused_items,
     refused_secret,
     require_known,
 )
@@ -71,7 +71,6 @@ from gateway.representations.shapes import (
     Verbatim,
     VerbatimList,
     VerbatimObject,
-    VisibleName,
     is_absent,
     text_of_scalar,
 )
@@ -293,8 +292,9 @@ _UNUSED: Final[Mapping[str, Shape]] = {
     "notBefore": Count(),
 }
 """Fields that an administrator may send without an effect."""
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_EMAIL = re.compile(r"[^@\s]+(@[^@\s]+)?")
 _LONGEST_EMAIL = 254
+_MOST_CONSENTS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,18 +314,18 @@ class UserInput:
 class Username(Verbatim):
     """A user name; neither capitals nor the composition of accents make a difference.
 
-    It has no spaces, except where a service account is named after a client that has some.
+    Spaces stand inside alone; the profile of the realm may refuse them.
     """
 
     def read(self, value: Any, path: str) -> str:
-        if isinstance(value, str) and value.lower().startswith(SERVICE_ACCOUNT_PREFIX):
-            of_client = value[len(SERVICE_ACCOUNT_PREFIX) :]
-            return canonical_name(SERVICE_ACCOUNT_PREFIX + PrintableName().read(of_client, path))
-        return VisibleName().read(canonical_name(VisibleName().read(value, path)), path)
+        return PrintableName().read(canonical_name(PrintableName().read(value, path)), path)
 
 
 class EmailAddress(Verbatim):
-    """An e-mail address in lower case; an empty one takes the address away."""
+    """An e-mail address in lower case; an empty one takes the address away.
+
+    A domain may be missing, as in Keycloak's files: the profile of the realm judges the address.
+    """
 
     def read(self, value: Any, path: str) -> str | None:
         if value == "":
@@ -446,6 +446,43 @@ def parse_user_input(document: Mapping[str, Any], now: datetime) -> UserInput:
         credentials=credentials,
         groups=groups,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentInput:
+    """What a user of a file has granted to a client, by the public name of the client."""
+
+    client: str
+    scopes: tuple[str, ...]
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+_CONSENT: Final[Mapping[str, Shape]] = {
+    "clientId": PrintableName(),
+    "grantedClientScopes": TextList(Text(least=1, most=255)),
+    "createdDate": Milliseconds(),
+    "lastUpdatedDate": Milliseconds(),
+}
+
+
+def parse_consents(value: Any, path: str) -> tuple[ConsentInput, ...]:
+    """Return the consents of a user of a file; raises InvalidInput."""
+    if not isinstance(value, list) or len(value) > _MOST_CONSENTS:
+        raise refused_items(path, value, list, f"a list of at most {_MOST_CONSENTS} consents")
+    return tuple(parse_each(value, _parse_consent, path))
+
+
+def _parse_consent(value: Any, path: str) -> ConsentInput:
+    if not isinstance(value, Mapping):
+        raise mistyped(path, value, "an object")
+    errors: list[FieldError] = []
+    given = parse_fields(value, _CONSENT, path, errors)
+    if "clientId" not in given:
+        errors.append(FieldError(join(path, "clientId"), "nothing", "the name of a client"))
+    raise_all(errors)
+    dates = (given.get(name) for name in ("createdDate", "lastUpdatedDate"))
+    return ConsentInput(given["clientId"], given.get("grantedClientScopes", ()), *dates)
 
 
 def require_storable(user: User) -> None:

@@ -102,20 +102,15 @@ async def _import(settings: Settings, services: Services) -> None:
     log = structlog.get_logger()
     for imported in await realm_import(services).run(files, skip_existing=True):
         log.info("realm exists" if imported.skipped else "realm imported", realm=imported.name)
-        for setting in imported.ineffective:
+        for finding in imported.report:
             log.warning(
-                "setting without effect",
+                "part of a realm file",
                 realm=imported.name,
-                setting=setting.path,
-                value=setting.given,
-                reason=setting.reason,
-            )
-        for client in imported.refused_clients:
-            log.warning(
-                "client refused by its policies",
-                realm=imported.name,
-                client=client.given,
-                reason=client.sentence,
+                became=finding.kind.value,
+                member=finding.member,
+                names=finding.names,
+                count=finding.count,
+                reason=finding.sentence,
             )
 
 

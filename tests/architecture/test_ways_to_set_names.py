@@ -105,6 +105,14 @@ def test_what_users_choose_themselves_is_checked_in_one_place() -> None:
         ("authentication/unique_names.py", "named_by_address"),
         ("authentication/profile_updates.py", "with_email"),
     }
+    naming = {name for name, function in _functions() if "named_by_address" in _calls(function)}
+    assert naming == {
+        "accounts/profile.py",
+        "admin/realm_files/user_import.py",
+        "admin/users/administration.py",
+        "admin/users/listing.py",
+        "authentication/profile_updates.py",
+    }
 
 
 def _sets_names(function: ast.AST) -> bool:

@@ -76,7 +76,6 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
         Reason.OWN,
         "Why the realm cannot send mails",
     ),
-    Deviation(f"POST {_REALM}/users/{{id}}/impersonation", "", Reason.LATER, "Sign-in by browser"),
     Deviation(
         f"POST {_OIDC}/token",
         "",

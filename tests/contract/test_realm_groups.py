@@ -138,7 +138,7 @@ async def test_known_groups_follow_the_file_and_keep_omitted_fields(
             {"groups[0].subGroups[1].name": '"b"'},
         ),
         ({"groups": [{"name": "a", "sub_groups": 1}]}, {"groups[0].sub_groups": "1"}),
-        ({"groups": [{"name": "a", "id": "a b"}]}, {"groups[0].id": '"a b"'}),
+        ({"groups": [{"name": "a", "id": "a/b"}]}, {"groups[0].id": '"a/b"'}),
         (
             {"groups": [{"name": "a", "attributes": {"cost": "5"}}]},
             {"groups[0].attributes.cost": '"5"'},

@@ -54,7 +54,7 @@ async def test_one_wrong_file_refuses_all_with_every_error(
 ) -> None:
     wrong = [
         {"realm": "one", "enabled": "yes", "clients": [{"clientId": "x", "notBefore": -1}]},
-        {"realm": "a b", "users": [{"username": ""}]},
+        {"realm": "a/b", "users": [{"username": ""}]},
     ]
     found = await imports_everywhere.refused(
         ACME, wrong, {"realm": "two", "roles": {"realm": [{}]}}
@@ -73,8 +73,8 @@ async def test_one_wrong_file_refuses_all_with_every_error(
 async def test_a_wrong_file_leaves_an_existing_realm_as_it_was(imports_everywhere: Imports) -> None:
     await imports_everywhere.run(ACME)
     before = await export_realm(imports_everywhere.database, "acme", include_secrets=True)
-    broken = changed(displayName="new", users=[{"username": "carol", "realmRoles": ["nobody"]}])
-    assert await imports_everywhere.refused(broken) == {"0.json: users[0].realmRoles": '"nobody"'}
+    broken = changed(displayName="new", users=[{"username": "carol", "clientRoles": {"no": ["x"]}}])
+    assert await imports_everywhere.refused(broken) == {"0.json: users[0].clientRoles.no": '"x"'}
     assert await export_realm(imports_everywhere.database, "acme", include_secrets=True) == before
 
 

@@ -85,7 +85,7 @@ async def test_a_service_account_comes_with_its_client_only(acme: Imports) -> No
 @pytest.mark.parametrize(
     ("wrong", "path"),
     [
-        ({"username": "u5", "email": 7}, "users[5].email"),
+        ({"username": "u5", "email": "a b"}, "users[5].email"),
         ({"username": "u5", "realmRoles": ["nobody"]}, "users[5].realmRoles"),
         ({"username": "u5", "attributes": {"a": ["\ud800"]}}, "users[5].attributes.a[0]"),
         (["u5"], "users[5]"),

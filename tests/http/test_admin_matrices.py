@@ -6,7 +6,7 @@ turn, since one function reads the roles of both. A token of another realm opens
 is another realm's is found nowhere.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -14,12 +14,15 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from gateway.admin.access.rights import AdminRole
+from gateway.admin.users import QUERY_USERS
 from gateway.http.admin.operations import Decided, Operation, State
 from tests.support.admin_operations import operations, send, title, url_of
 from tests.support.administered_realm import AdministeredRealm, administered_realm, client_in_sql
 from tests.support.administration import NAMES, Administration
+from tests.support.wire import claims_of
 
 REALM = "/admin/realms/{realm}"
+NOTHING: Mapping[str, str] = {}
 SHOWN = frozenset(AdminRole) - {AdminRole.IMPERSONATION}
 WHO_ASKS = ("GET", "/admin/{realm}/console/whoami")
 """Told to each of the realm and to nobody else: see test_admin_server_info.py."""
@@ -116,10 +119,27 @@ def allowed(operation: Operation) -> frozenset[str]:
     return frozenset(named) & frozenset(operation.also or AdminRole)
 
 
-def answer_of(administration: Administration, operation: Operation, realm: str, token: str) -> int:
-    """Ask about what does not exist; return the status."""
-    url = url_of(operation, partial(_named, realm))
+def answer_of(
+    administration: Administration,
+    operation: Operation,
+    realm: str,
+    token: str,
+    known: Mapping[str, str] = NOTHING,
+) -> int:
+    """Ask about what does not exist, but for `known` objects; return the status."""
+    url = url_of(operation, lambda name: known.get(name) or _named(realm, name))
     return send(administration, operation, url, token).status_code
+
+
+def known_to(
+    administration: Administration, operation: Operation, realm: str, name: str
+) -> Mapping[str, str]:
+    """Return objects that exist, where a caller without the right learns which users do not."""
+    below_user = "/users/{user_id}/" in f"{operation.path}/"
+    if not below_user or name in allowed(operation) or name not in QUERY_USERS:
+        return NOTHING
+    user = str(claims_of(administration.token("nobody", realm))["sub"])
+    return {"user_id": user, "client_id": "client-of-nobody"}
 
 
 def _named(realm: str, placeholder: str) -> str:
@@ -127,7 +147,7 @@ def _named(realm: str, placeholder: str) -> str:
 
 
 def callers(operation: Operation) -> tuple[str, ...]:
-    """Return who asks: what is left out is the same to all who have any role."""
+    """Return who asks; unsupported endpoints have a test of their own for the other roles."""
     return NAMES if operation.state is not State.NOT_SUPPORTED else (NAMES[0], "nobody")
 
 
@@ -152,12 +172,13 @@ def who_is_refused(
         for is_of_realm in homes_of(operation, name):
             home = realm if is_of_realm else "master"
             token = administration.token(name, home)
-            status = answer_of(administration, operation, realm, token)
+            known = known_to(administration, operation, realm, name)
+            status = answer_of(administration, operation, realm, token, known)
             if status == 401:
                 # An operation before has ended all that was issued: that is its purpose.
                 del administration.tokens[name, home]
                 token = administration.token(name, home)
-                status = answer_of(administration, operation, realm, token)
+                status = answer_of(administration, operation, realm, token, known)
             assert status not in {401, 405, 415, 500} - set(operation.refuses), (name, home)
             refused[home, name] = status == 403
     return refused

@@ -164,7 +164,6 @@ def test_a_user_has_no_identity_at_a_provider(realm: OwnRealm, bob: str) -> None
     [
         ("POST", "federated-identity/google"),
         ("DELETE", "federated-identity/google"),
-        ("POST", "impersonation"),
     ],
 )
 def test_what_is_left_out_says_so_in_a_sentence(

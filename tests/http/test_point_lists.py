@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from gateway.bootstrap import services
 from gateway.bootstrap.services import point_lists
-from gateway.crypto.revocation.downloads import INTERVAL, RETRY
+from gateway.crypto.revocation.downloaded_lists import INTERVAL, RETRY
 from gateway.crypto.revocation.point_lists import (
     IDLE,
     MOST_WAITING,

@@ -208,10 +208,11 @@ def test_what_is_left_out_of_a_file_is_told_once(
     administration: Administration, shelled: str, tmp_path: Path
 ) -> None:
     file = written(tmp_path, {"realm": shelled, "components": {"some.Provider": [{"name": "x"}]}})
+    part = "components.some.Provider (1: `x`): components of this type are not imported"
     for command in ("plan", "apply"):
         assert run(administration, "realm", command, file).splitlines() == [
             f"realm {shelled}: in sync",
-            f"realm {shelled}: components not imported by this version",
+            f"realm {shelled}: lost: {part}",
         ]
 
 

@@ -5,6 +5,7 @@ Keycloak: realm import (26.7), of files of versions 4 to 26.7
 
 import json
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -239,3 +240,261 @@ def test_parts_of_exports_are_imported(realms: Administration) -> None:
     user = realms.ask("GET", f"parts-of/clients/{client['id']}/service-account-user").json()
     held = realms.ask("GET", f"parts-of/users/{user['id']}/role-mappings").json()
     assert [each["name"] for each in held["clientMappings"]["az"]["mappings"]] == ["uma_protection"]
+
+
+PROFILE = {"attributes": [{"name": name} for name in ("username", "email", "lastName")]}
+ANY_NAMES = {
+    "org.keycloak.userprofile.UserProfileProvider": [
+        {
+            "providerId": "declarative-user-profile",
+            "config": {"kc.user.profile.config": [json.dumps(PROFILE)]},
+        }
+    ]
+}
+"""A user profile without rules."""
+
+
+def test_names_may_have_spaces_inside(realms: Administration) -> None:
+    password = [{"type": "password", "value": "pw-anna-1"}]
+    person = {"lastName": "M", "email": "anna"}
+    for way, import_by in WAYS.items():
+        realm = f"Plant 7 {way}"
+        client = {"id": f"in ternal {way}", "clientId": "a shop", "publicClient": True}
+        grants = {"directAccessGrantsEnabled": True, "redirectUris": ["https://shop.example/*"]}
+        user = {"username": "Anna Maria", "enabled": True, "credentials": password, **person}
+        document = {
+            "realm": realm,
+            "id": f"id of {way}",
+            "enabled": True,
+            "sslRequired": "none",
+            "clients": [client | grants],
+            "users": [user],
+            "components": ANY_NAMES,
+        }
+        import_by(realms, [json.dumps(document)])
+        assert realms.ask("GET", quote(realm)).json()["id"] == f"id of {way}"
+        path = f"/realms/{quote(realm)}"
+        issuer = realms.http.get(f"{path}/.well-known/openid-configuration").json()["issuer"]
+        assert issuer.endswith(path)
+        form = {"grant_type": "password", "client_id": "a shop", "username": "anna maria"}
+        token = realms.http.post(
+            f"{path}/protocol/openid-connect/token", data={**form, "password": "pw-anna-1"}
+        )
+        assert token.status_code == OK, (way, token.text)
+        sign_in = realms.http.get(
+            f"{path}/protocol/openid-connect/auth",
+            params={"client_id": "a shop", "response_type": "code", "redirect_uri": f"{SHOP}/"},
+        )
+        assert sign_in.status_code == OK
+        assert all(f"Path={path}/" in each for each in sign_in.headers.get_list("set-cookie"))
+        assert quote(realm) in sign_in.text
+
+
+@pytest.mark.parametrize("name", [" a", "a ", " ", "a/b", "a\u00a0", "a\tb"])
+def test_names_of_realms_that_urls_change_are_refused(realms: Administration, name: str) -> None:
+    answer = realms.ask("POST", "", document={"realm": name})
+    assert answer.status_code == 400, answer.text
+    assert "realm" in answer.text
+
+
+def test_errors_name_the_member_the_value_and_the_line(realms: Administration) -> None:
+    text = """{
+      "realm": "lined",
+      "clients": [
+        {"clientId": "a", "attributes": {"x": "{[\\"]}"}},
+        {"clientId": "b",
+          "notBefore": -1}
+      ],
+      "accessTokenLifespan": 1.5
+    }"""
+    file = realms.gateway.state_dir / "imported.json"
+    for command in ("import", "apply", "plan"):
+        output = run_command(realms, text, command, status=2)
+        assert f"{file}, line 6: clients[1].notBefore: -1 given" in output
+        assert f"{file}, line 8: accessTokenLifespan: 1.5 given" in output
+        in_list = run_command(realms, f"[{text}]", command, status=2)
+        assert f"{file}, line 6: [0].clients[1].notBefore: -1 given" in in_list
+
+
+def _named(report: dict[str, Any], kind: str) -> dict[str, tuple[int, list[str]]]:
+    return {each["member"]: (each["count"], each["names"]) for each in report[kind]}
+
+
+LDAP = {"name": "ldap", "providerId": "ldap", "config": {"vendor": ["other"]}}
+SCRIPT = {"name": "js", "protocol": "openid-connect", "protocolMapper": "script-x.js", "config": {}}
+MANY_LOSSES: dict[str, Any] = {
+    "organizationsEnabled": True,
+    "loginTheme": "of-our-own",
+    "eventsListeners": ["jboss-logging", "kafka"],
+    "smtpServer": {"host": "mail.test", "from": "a@b.test", "password": "**********"},
+    "identityProviders": [{"alias": "google"}, {"alias": "github"}],
+    "components": {
+        "org.keycloak.storage.UserStorageProvider": [LDAP],
+        "org.keycloak.keys.KeyProvider": [{"name": "rsa", "providerId": "rsa-generated"}],
+        "com.example.Widget": [{"name": "one"}, {"name": "two"}],
+    },
+    "requiredActions": [{"alias": "SMS", "providerId": "sms"}],
+    "clients": [
+        {"clientId": "api", "secret": "**********", "authorizationServicesEnabled": True},
+        {"clientId": "sp", "protocol": "saml"},
+        {"clientId": "web", "publicClient": True, "protocolMappers": [SCRIPT]},
+    ],
+    "users": [
+        {"username": "anna", "federatedIdentities": [{"identityProvider": "google"}]},
+        {"username": "bob", "clientConsents": [{"clientId": "gone"}]},
+        {"username": "carl", "credentials": [{"type": "password", "secretData": "**********"}]},
+    ],
+}
+LOST = {
+    "identityProviders": (2, ["google", "github"]),
+    "user federations": (1, ["ldap"]),
+    "components.com.example.Widget": (2, ["one", "two"]),
+    "keys": (1, ["rsa"]),
+    "requiredActions.SMS": (1, []),
+    "users.federatedIdentities": (1, ["anna"]),
+    "users.clientConsents": (1, ["bob"]),
+    "clients.authorizationSettings": (1, ["api"]),
+}
+WITHOUT_EFFECT = {
+    "realm": (1, ["organizationsEnabled"]),
+    "clients of saml": (1, ["sp"]),
+    "protocolMappers": (1, ["web/js"]),
+    "loginTheme": (1, ["of-our-own"]),
+    "eventsListeners": (1, ["kafka"]),
+}
+NEEDS_YOU = {
+    "smtpServer": (1, ["password"]),
+    "clients.secret": (1, ["api"]),
+    "users": (2, ["anna", "bob"]),
+    "users.credentials": (1, ["carl"]),
+}
+
+
+def test_nothing_is_lost_without_a_word(realms: Administration) -> None:
+    for command, status in (("plan", 1), ("import", 0), ("apply", 0)):
+        text = json.dumps({"realm": f"losses-{command}", **MANY_LOSSES})
+        output = run_command(realms, text, command, "--output", "json", status=status)
+        (one,) = json.loads(output[output.index("[") : output.rindex("]") + 1])
+        assert _named(one["report"], "lost") == LOST, command
+        assert _named(one["report"], "withoutEffect") == WITHOUT_EFFECT, command
+        assert _named(one["report"], "needsYou") == NEEDS_YOU, command
+    answer = realms.ask("POST", "", document={"realm": "losses-post", **MANY_LOSSES})
+    assert answer.status_code == 201, answer.text
+    report = json.loads(answer.headers["realmgate-import-report"])
+    assert _named(report, "lost") == LOST
+    assert _named(report, "needsYou") == NEEDS_YOU
+    parts = {"identityProviders": [{"alias": "google"}], "users": [{"username": "dora"}]}
+    answer = realms.ask("POST", "losses-post/partialImport", document=parts)
+    assert [each["resourceName"] for each in answer.json()["results"]] == ["dora"]
+    report = json.loads(answer.headers["realmgate-import-report"])
+    assert _named(report, "lost") == {"identityProviders": (1, ["google"])}
+    answer = realms.ask("POST", "losses-post/partialImport", document={"users": []})
+    assert "realmgate-import-report" not in answer.headers
+
+
+def test_unknown_members_and_repetitions_are_reported(realms: Administration) -> None:
+    text = """{"realm": "typos", "accessTokenLifespann": 60, "enabled": false, "enabled": true,
+        "clients": [{"clientId": "a", "rootUri": "x"}, {"clientId": "b", "rootUri": "x"}],
+        "users": [{"username": "anna", "firstname": "A"}]}"""
+    for command in ("import", "plan"):
+        output = run_command(realms, text, command)
+        assert "lost: repeated members (1: `enabled`)" in output
+        assert "accessTokenLifespann: an unknown member" in output
+        assert "did you mean accessTokenLifespan?" in output
+        assert "did you mean rootUrl?" in output
+        assert "did you mean firstName?" in output
+
+
+def test_unknown_client_scopes_are_left_out_and_reported(realms: Administration) -> None:
+    clients = [{"clientId": "a", "defaultClientScopes": ["email", "gone"]}]
+    lists = {"defaultDefaultClientScopes": ["email", "lost"]}
+    text = json.dumps({"realm": "scopes-lost", "clients": clients, **lists})
+    for command in ("import", "plan"):
+        output = run_command(realms, text, command)
+        assert "lost: clients.defaultClientScopes (1: `a/gone`)" in output
+        assert "lost: defaultDefaultClientScopes (1: `lost`)" in output
+
+
+def test_a_strict_import_of_a_lossy_file_imports_nothing(realms: Administration) -> None:
+    lossy = json.dumps({"realm": "strictly", "identityProviders": [{"alias": "google"}]})
+    for command in ("import", "apply", "plan"):
+        output = run_command(realms, lossy, command, "--strict", status=1)
+        assert "lost: identityProviders (1: `google`)" in output
+        assert realms.ask("GET", "strictly").status_code == 404
+    run_command(realms, '{"realm": "strictly"}', "import", "--strict")
+    assert run_command(realms, '{"realm": "strictly"}', "plan", "--strict")
+
+
+def test_users_who_differ_are_named_or_updated(realms: Administration) -> None:
+    hashed = [{"type": "password", "value": "pw-anna-1"}]
+    anna = {"username": "anna", "enabled": True, "firstName": "A", "credentials": hashed}
+    bob = {"username": "bob", "enabled": True}
+    before = {"realm": "people", "groups": [{"name": "g"}], "users": [anna, bob]}
+    import_files(realms, [json.dumps(before)], "import")
+    changed = {"firstName": "Anna", "realmRoles": ["boss"], "groups": ["/g"]}
+    others = [{"type": "password", "value": "another-1"}]
+    after = {**before, "users": [{**anna, **changed, "credentials": others}, bob]}
+    text = json.dumps(after)
+    assert "needs you: users (1: `anna`)" in run_command(realms, text, "import")
+    (first,) = realms.ask("GET", "people/users?username=anna").json()
+    assert first["firstName"] == "A"
+    assert "~ user anna" in run_command(realms, text, "plan", "--users", "update", status=1)
+    assert "needs you" not in run_command(realms, text, "apply", "--users", "update")
+    (found,) = realms.ask("GET", "people/users?username=anna").json()
+    assert (found["id"], found["firstName"]) == (first["id"], "Anna")
+    path = f"people/users/{found['id']}"
+    roles = realms.ask("GET", f"{path}/role-mappings/realm").json()
+    assert "boss" in {each["name"] for each in roles}
+    assert [each["path"] for each in realms.ask("GET", f"{path}/groups").json()] == ["/g"]
+    assert run_command(realms, text, "plan", "--users", "update") == "realm people: in sync\n"
+
+
+def test_consents_of_users_are_imported(realms: Administration) -> None:
+    for way, import_by in WAYS.items():
+        realm = f"cons-{way}"
+        import_by(realms, [renamed("consents-of-users", realm)])
+        (user,) = realms.ask("GET", f"{realm}/users?username=anna").json()
+        (consent,) = realms.ask("GET", f"{realm}/users/{user['id']}/consents").json()
+        assert consent["clientId"] == "shop"
+        assert consent["grantedClientScopes"] == ["profile", "email"], way
+
+
+def test_a_replaced_client_keeps_its_service_account(realms: Administration) -> None:
+    client = {"clientId": "svc", "secret": "a-secret", "serviceAccountsEnabled": True}
+    account = {
+        "username": "service-account-svc",
+        "serviceAccountClientId": "svc",
+        "realmRoles": ["boss"],
+        "clientRoles": {"svc": ["own"]},
+        "groups": ["staff"],
+    }
+    document = {
+        "realm": "replaced",
+        "clients": [client],
+        "users": [account],
+        "groups": [{"name": "staff"}],
+        "roles": {"client": {"svc": [{"name": "own"}]}},
+    }
+    assert realms.ask("POST", "", document=document).is_success
+    for more in ({}, {"roles": document["roles"]}):
+        parts = {"ifResourceExists": "OVERWRITE", "clients": [{**client, "name": "new"}], **more}
+        answer = realms.ask("POST", "replaced/partialImport", document=parts)
+        assert answer.status_code == OK, answer.text
+        (found,) = realms.ask("GET", "replaced/clients?clientId=svc").json()
+        path = f"replaced/clients/{found['id']}/service-account-user"
+        user = f"replaced/users/{realms.ask('GET', path).json()['id']}"
+        roles = realms.ask("GET", f"{user}/role-mappings/realm").json()
+        assert "boss" in {each["name"] for each in roles}
+        assert [each["path"] for each in realms.ask("GET", f"{user}/groups").json()] == ["/staff"]
+
+
+def test_an_export_overwrites_its_own_realm(realms: Administration) -> None:
+    import_files(realms, [renamed("second-import-undoes-migration", "older")], "import")
+    whole = "partial-export?exportClients=true&exportGroupsAndRoles=true"
+    export = realms.ask("POST", f"older/{whole}").json()
+    before = comparable(shown(realms, "older"), "older")
+    answer = realms.ask(
+        "POST", "older/partialImport", document={**export, "ifResourceExists": "OVERWRITE"}
+    )
+    assert answer.status_code == OK, answer.text
+    assert comparable(shown(realms, "older"), "older") == before

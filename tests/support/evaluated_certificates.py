@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.certificates import AnchoredTrust, RegisteredAuthoritySelection
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
 from gateway.domain.certificates import (

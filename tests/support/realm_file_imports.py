@@ -80,7 +80,16 @@ def shown(administration: Administration, realm: str) -> Any:
 
 
 _OF_EACH_REALM: Final = frozenset(
-    {"id", "containerId", "secret", "createdTimestamp", "createdDate", "parentId", "components"}
+    {
+        "id",
+        "containerId",
+        "secret",
+        "createdTimestamp",
+        "createdDate",
+        "lastUpdatedDate",
+        "parentId",
+        "components",
+    }
 )
 
 
@@ -88,10 +97,16 @@ def comparable(value: Any, realm: str) -> Any:
     """Return what `shown` gave without what differs between two realms of one file."""
     if isinstance(value, dict):
         return {
-            name.replace(realm, "*"): comparable(each, realm)
+            _without(realm, name): comparable(each, realm)
             for name, each in value.items()
             if name not in _OF_EACH_REALM and not name.startswith("client.secret.")
         }
     if isinstance(value, list):
         return [comparable(each, realm) for each in value]
-    return value.replace(realm, "*") if isinstance(value, str) else value
+    return _without(realm, value) if isinstance(value, str) else value
+
+
+def _without(realm: str, text: str) -> str:
+    for spelling in (realm, quote(realm), realm.lower()):
+        text = text.replace(spelling, "*")
+    return text

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.support.forked_gateway import run_command
 from tests.support.gateway_process import Gateway, start_gateway
+from tests.support.realm_file_imports import FOLDER, VARIABLES
 from tests.support.wire import SECRET, client, protocol
 
 SVC = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
@@ -36,3 +37,12 @@ def test_what_an_administrator_changed_survives_the_next_start(tmp_path: Path) -
         assert _lifespan(gateway) == 222
     with start_gateway(tmp_path, import_realm=at_start) as gateway:
         assert _lifespan(gateway) == 222
+
+
+def test_placeholders_are_replaced_when_a_gateway_starts(tmp_path: Path) -> None:
+    file = FOLDER / "placeholders.json"
+    with start_gateway(tmp_path, import_realm=file, environment=VARIABLES) as gateway:
+        form = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": "changeme"}
+        with gateway.client(**{"X-Forwarded-Proto": "https"}) as http:
+            answer = http.post(protocol(VARIABLES["SHOP_REALM"], "token"), data=form)
+        assert answer.status_code == 200, answer.text

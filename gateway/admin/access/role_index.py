@@ -52,6 +52,10 @@ class RoleIndex:
         """Return whether the realm has the client, by its public name; None for the realm."""
         return client is None or client in self._clients
 
+    def client_id(self, client: str) -> str | None:
+        """Return the internal id of the client with that public name."""
+        return self._clients.get(client)
+
     def role(self, name: RoleName) -> Role | None:
         return self._roles.get(name)
 

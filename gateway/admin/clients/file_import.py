@@ -10,13 +10,14 @@ from gateway.admin.client_reach import store_client_of_file
 from gateway.admin.client_scopes import ScopeChoice, inherited_from
 from gateway.admin.clients.preparation import changed_client, prepared_client
 from gateway.domain.client_scopes import ClientScope
-from gateway.domain.clients import Client
+from gateway.domain.clients import SECRET_CREATED, Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.representations.clients import given_field, parse_client, stated_reach, with_reach
 from gateway.representations.field_table import snake_case
 from gateway.representations.refusals import attempt, raise_all, repeated_names
+from gateway.representations.shapes import MASK
 
 _SCOPES: Final = "defaultClientScopes"
 _AUTHENTICATOR: Final = "clientAuthenticatorType"
@@ -75,7 +76,8 @@ def _changes(
     changes: list[ClientReplacement] = []
     for path, item in items:
         before = known.get(_name(item))
-        client = attempt(errors, None, partial(read, base=before, path=path), item)
+        given = item if before is None else _without_time_of_secret(item)
+        client = attempt(errors, None, partial(read, base=before, path=path), given)
         if client is not None:
             named = given_field(item, _AUTHENTICATOR) is not None
             changes.append(ClientReplacement(prepare(item, client, before), before, named))
@@ -83,6 +85,15 @@ def _changes(
     errors.extend(repeated_names(names, at, "each client once"))
     raise_all(errors)
     return tuple(changes)
+
+
+def _without_time_of_secret(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the document of a known client; the time of a secret that it hides is not its own."""
+    attributes = item.get("attributes")
+    if given_field(item, "secret") not in {None, "", MASK} or not isinstance(attributes, Mapping):
+        return item
+    kept = {name: text for name, text in attributes.items() if name != SECRET_CREATED}
+    return {**item, "attributes": kept}
 
 
 def _name(item: Mapping[str, Any]) -> str:

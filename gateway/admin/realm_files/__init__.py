@@ -8,6 +8,12 @@ from gateway.admin.realm_files.files import REFERENCE_REALMS, RealmFile, load_re
 from gateway.admin.realm_files.partial_import import PartialImport
 from gateway.admin.realm_files.plan import ImportedRealm
 from gateway.admin.realm_files.realm_import import RealmCreation, RealmImport
+from gateway.admin.realm_files.report import (
+    GatewayNames,
+    Report,
+    render_report,
+    render_short_report,
+)
 from gateway.admin.realm_files.user_import import ImportProgress, UserImport
 
 

@@ -20,6 +20,13 @@ from gateway.admin.realm_files.export import RealmDocument
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
 from gateway.admin.realm_files.realm_import import find_named, for_each_realm, list_policy_refusals
+from gateway.admin.realm_files.report import (
+    UNKNOWN_GATEWAY,
+    GatewayNames,
+    Report,
+    report_known_users,
+    report_refused_clients,
+)
 from gateway.admin.realm_files.user_import import ImportedUser, UserPreparation
 from gateway.authentication.passwords import NewPasswords
 from gateway.domain.clock import Clock
@@ -179,6 +186,8 @@ class RealmDifference:
     ineffective: tuple[IneffectiveSetting, ...] = ()
     refused_clients: tuple[FieldError, ...] = ()
     """Clients that a client policy of the realm refuses."""
+    report: Report = ()
+    """What is lost, has no effect, or needs the operator."""
 
     @property
     def in_sync(self) -> bool:
@@ -216,8 +225,10 @@ class ImportDryRun:
         authorities: AuthorityParser,
         clock: Clock,
         blacklists: PasswordBlacklists,
+        gateway: GatewayNames = UNKNOWN_GATEWAY,
     ) -> None:
         self._database = database
+        self._gateway = gateway
         self._gate = NewPasswords(clock, blacklists)
         self._hasher: PasswordMaker = _NoHashes()
         self._planner = RealmPlanner(
@@ -229,17 +240,25 @@ class ImportDryRun:
         )
         self._key = random_bytes(_KEY_BYTES)
 
-    async def run(self, files: Sequence[RealmFile]) -> tuple[RealmDifference, ...]:
+    async def run(
+        self, files: Sequence[RealmFile], *, updates_users: bool = False
+    ) -> tuple[RealmDifference, ...]:
         """Return what would change; raises InvalidInput with every wrong field of all files."""
         found: list[RealmDifference] = []
         with suppress(_RolledBack):
             async with self._database.write() as stores:
-                found += await for_each_realm(files, partial(self._realm, stores))
+                compare = partial(self._realm, stores, updates_users)
+                found += await for_each_realm(files, compare)
                 raise _RolledBack
         return tuple(found)
 
     async def _realm(
-        self, stores: Stores, document: Mapping[str, Any], path: str
+        self,
+        stores: Stores,
+        updates_users: bool,  # noqa: FBT001 - bound by position
+        document: Mapping[str, Any],
+        path: str,
+        of_file: Report,
     ) -> RealmDifference:
         before = await find_named(stores.realms.get_for_update, document)
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
@@ -250,20 +269,30 @@ class ImportDryRun:
             old = await _read_document(stores, before)
         refused = await list_policy_refusals(stores, plan.realm, plan.clients, plan.roles)
         new_users = await plan.new_users(stores)
-        await self._planner.apply(stores, plan, with_users=False)
+        applied = await self._planner.apply(stores, plan, with_users=False)
         await self._check(stores, plan.realm, new_users)
         changes = differences(
             hidden(old, self._key), hidden(await _read_document(stores, plan.realm), self._key)
         )
-        added = (Difference(Sign.ADDED, f"user {user.user.username}") for user in new_users)
+        users = [Difference(Sign.ADDED, f"user {user.user.username}") for user in new_users]
+        differing = applied.differing_users
+        if updates_users:
+            users += [Difference(Sign.CHANGED, f"user {name}") for name in differing]
+            differing = ()
         given = None if before is not None else _given(plan, document)
         return RealmDifference(
             plan.realm.name,
             before is None,
-            (*_named_in_file(changes, given), *added),
-            resources_not_imported(document),
+            (*_named_in_file(changes, given), *users),
+            resources_not_imported(plan.document),
             plan.ineffective(),
             refused,
+            (
+                *of_file,
+                *plan.report(self._gateway),
+                *report_refused_clients(refused),
+                *report_known_users(differing),
+            ),
         )
 
     async def _check(self, stores: Stores, realm: Realm, users: Iterable[ImportedUser]) -> None:

@@ -1,10 +1,12 @@
 """Realm files: one realm, or a list of them, with users, clients and roles beside the settings."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from gateway.admin.realm_files.lines import find_lines
 from gateway.admin.realm_files.placeholders import (
     EndlessPlaceholderError,
     replace_placeholders,
@@ -14,7 +16,7 @@ from gateway.admin.realm_files.placeholders import (
 )
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.json_input import parse_json
-from gateway.representations.refusals import attempt, join, located, raise_all, refused
+from gateway.representations.refusals import attempt, join, raise_all, refused
 
 _MOST = 100_000
 _LONGEST_FILE = 256 * 1024 * 1024
@@ -34,6 +36,23 @@ class RealmFile:
     document: Any
     repetitions: tuple[str, ...] = ()
     """Names that come twice in one object; their last value counts."""
+    text: str = field(default="", repr=False)
+    """The text of the document, for the lines of errors."""
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Put the name of the file and the line of the member before the path of every refusal."""
+        try:
+            yield
+        except InvalidInput as refusal:
+            lines = find_lines(self.text, {error.path for error in refusal.errors})
+            raise InvalidInput(
+                tuple(replace(each, path=self._place(each.path, lines)) for each in refusal.errors)
+            ) from refusal
+
+    def _place(self, path: str, lines: Mapping[str, int]) -> str:
+        line = f", line {lines[path]}" if path in lines else ""
+        return f"{self.source}{line}: {path}"
 
     def realms(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield each realm's path and JSON object; raises InvalidInput."""
@@ -78,9 +97,11 @@ def _load(path: Path, variables: Mapping[str, str]) -> RealmFile:
         unset = unset_names(text.decode(errors="replace"))
         raise_all(unset_variable(str(path), name) for name in unset)
         raise error from None
-    with located(path):
+    shown = text.decode("utf-8-sig")
+    parsed = RealmFile(str(path), document, tuple(dict.fromkeys(repetitions)), shown)
+    with parsed.located():
         raise_all(unset_variables(document))
-    return RealmFile(str(path), document, tuple(dict.fromkeys(repetitions)))
+    return parsed
 
 
 def _with_variables(text: bytes, path: Path, variables: Mapping[str, str]) -> bytes:

@@ -28,7 +28,7 @@ def with_current_members(document: Mapping[str, Any]) -> Mapping[str, Any]:
         rewritten["authenticationFlows"] = [*_with_conditional_flows(flows)]
     for name, change in (
         ("requiredActions", _with_current_action),
-        ("users", _with_current_user),
+        ("users", with_current_user),
         ("clients", _with_service_account),
     ):
         if name in document:
@@ -96,7 +96,8 @@ def _with_current_action(action: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**action, **named}
 
 
-def _with_current_user(user: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_current_user(user: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a user of a file without old forms of credentials and required actions."""
     changed = dict(user)
     actions, credentials = user.get("requiredActions"), user.get("credentials")
     if isinstance(actions, list):

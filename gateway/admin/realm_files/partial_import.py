@@ -44,6 +44,7 @@ from gateway.admin.realm_files.current_form import to_current_form
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.named_roles import missing_roles, protection_roles, roles_of_groups
 from gateway.admin.realm_files.realm_import import place_of_client, roles_of_clients
+from gateway.admin.realm_files.report import Report, report_parts
 from gateway.admin.realm_files.user_import import (
     ImportedUser,
     UserPreparation,
@@ -489,8 +490,10 @@ class PartialImport:
     gate: NewPasswords
     online_sessions: OnlineSessionStore
 
-    async def run(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Import all of it; return the outcome of each part.
+    async def run(
+        self, acting: Acting, document: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Report]:
+        """Import all of it; return the outcome of each part, and the report of the document.
 
         Raises UnknownField, InvalidInput, InvalidRequest, AlreadyExists for what exists and may
         not, and Forbidden for what would exceed the caller's rights.
@@ -514,6 +517,7 @@ class PartialImport:
             change.invalidate(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
                 _record(change, outcome)
+        report = await asyncio.to_thread(report_parts, document)
         parts = [*given.clients, *given.users]
         del given, passwords
         await free_in_slices(parts)
@@ -521,7 +525,7 @@ class PartialImport:
         held: list[object] = [*outcomes]
         del outcomes
         await free_in_slices(held)
-        return results
+        return results, report
 
     async def _store(
         self, change: Change, given: _Given, hashes: PrecomputedHashes

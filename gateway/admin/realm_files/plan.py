@@ -9,7 +9,7 @@ Keycloak: realm import, RealmRepresentation, components
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateway.admin.access import RoleIndex, default_role
@@ -31,11 +31,19 @@ from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_re
 from gateway.admin.keys import ENCRYPTION_OF_NEW_REALMS, KeyMaker, ensure_keys, signing_algorithms
 from gateway.admin.realm_files.current_form import to_current_form
 from gateway.admin.realm_files.files import embedded
+from gateway.admin.realm_files.known_users import list_user_differences
 from gateway.admin.realm_files.named_roles import (
     missing_roles,
     parse_default_roles,
     protection_roles,
     roles_of_groups,
+)
+from gateway.admin.realm_files.report import (
+    GatewayNames,
+    Report,
+    report_document,
+    report_settings,
+    report_unknown_scopes,
 )
 from gateway.admin.realm_files.resources import FileValueParser, FileValues
 from gateway.admin.realm_files.user_import import (
@@ -166,6 +174,10 @@ class ImportedRealm:
     """False when no message reached the gateways: they read the change log within seconds."""
     topics: tuple[str, ...] = ()
     """Topics to publish: the realm has changed, or only some of its clients."""
+    differing_users: tuple[str, ...] = ()
+    """Users who existed and differed from the file."""
+    report: Report = ()
+    """What is lost, has no effect, or needs the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +199,10 @@ class RealmPlan:
     """What old files give to new users beside the roles of a new realm."""
     protections: tuple[RoleName, ...] = ()
     """Roles of service accounts of clients with authorization services."""
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The document of the file in its current form."""
+    known_scopes: frozenset[str] = frozenset()
+    """The names of the client scopes of the realm after the import."""
 
     def named_roles(self) -> Iterator[RoleName]:
         """Yield the roles that an import creates where they do not exist."""
@@ -203,6 +219,19 @@ class RealmPlan:
         for scope in self.scopes.scopes:
             found += ineffective_of_scope(scope, path=f"clientScopes[{scope.name}]")
         return tuple(found)
+
+    def report(self, gateway: GatewayNames) -> Report:
+        """Return what the file alone tells: what is lost, has no effect, needs the operator."""
+        return (
+            *report_document(
+                self.document,
+                new_clients=[each.client.client_id for each in self.clients if each.before is None],
+                is_new=self.before is None,
+                gateway=gateway,
+            ),
+            *report_unknown_scopes(self.document, self.known_scopes),
+            *report_settings(self.ineffective()),
+        )
 
     async def store_resources(self, stores: Stores, *, of_clients: bool) -> bool:
         """Store the small resources that may belong to clients, or all others.
@@ -256,20 +285,36 @@ class RealmPlanner:
         with collect_refusals(errors):
             scopes = await read_scopes(stores, realm_id, document, path)
         known = await scopes_of_clients(stores, realm_id, scopes)
+        known_scopes = frozenset(scope.name for scope in known)
         with collect_refusals(errors):
             items = await asyncio.to_thread(embedded, document, "clients", path)
             at = join(path, "clients")
             clients = await read_clients(stores, realm_id, items, at, self.clock, scopes=known)
         raise_all(errors)
-        plan = replace(plan, clients=clients, scopes=scopes, resources=resources)
+        plan = replace(
+            plan,
+            clients=clients,
+            scopes=scopes,
+            resources=resources,
+            document=document,
+            known_scopes=known_scopes,
+        )
         if not report_ineffective:
             raise_all(await asyncio.to_thread(plan.ineffective))
         return plan
 
     async def apply(
-        self, stores: Stores, plan: RealmPlan, *, with_users: bool = True
+        self,
+        stores: Stores,
+        plan: RealmPlan,
+        *,
+        with_users: bool = True,
+        updates_users: bool = False,
     ) -> ImportedRealm:
-        """Store the plan; raises AlreadyExists, and InvalidInput for unknown names."""
+        """Store the plan; raises AlreadyExists, and InvalidInput for unknown names.
+
+        Users who exist stay as they are, unless the import updates them.
+        """
         realm = plan.realm
         if plan.before is None:
             await stores.realms.add(realm)
@@ -297,8 +342,15 @@ class RealmPlanner:
         groups = await load_groups(stores, realm)
         await groups.store_groups(stores, realm, plan.groups, roles)
         indexes = RealmIndexes(roles, groups)
+        differing = []
+        if plan.before is not None:
+            preparation = self._preparation(plan, indexes)
+            differing = await list_user_differences(stores, preparation, plan.users)
         if not with_users:
             plan = replace(plan, users=())
+        elif updates_users:
+            for difference in differing:
+                await difference.store(stores, realm)
         accounts = await self._service_accounts(stores, plan, indexes)
         users = await self._users(stores, plan, indexes)
         beyond_clients = (
@@ -310,6 +362,7 @@ class RealmPlanner:
                 )
             )
             or users > 0
+            or (updates_users and bool(differing))
         )
         topics: tuple[str, ...] = (realm_topic(realm.id),)
         if not beyond_clients and not new_profile:
@@ -321,6 +374,7 @@ class RealmPlanner:
             clients=sum(change.before is None for change in plan.clients),
             users=users,
             topics=topics if master is None else (*topics, realm_topic(master.id)),
+            differing_users=tuple(each.before.username for each in differing),
         )
 
     async def _add_named_roles(self, plan: RealmPlan, roles: RoleIndex) -> None:

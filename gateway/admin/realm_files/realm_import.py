@@ -41,6 +41,14 @@ from gateway.admin.clients import (
 )
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import ImportedRealm, RealmPlan, RealmPlanner
+from gateway.admin.realm_files.report import (
+    UNKNOWN_GATEWAY,
+    GatewayNames,
+    Report,
+    report_known_users,
+    report_refused_clients,
+    report_repetitions,
+)
 from gateway.admin.realms import require_sender
 from gateway.admin.users import PrecomputedHashes
 from gateway.authentication.passwords import NewPasswords
@@ -64,7 +72,7 @@ from gateway.representations.realms import (
     require_known_realm_fields,
     resources_not_imported,
 )
-from gateway.representations.refusals import collect_refusals, describe_name, located, raise_all
+from gateway.representations.refusals import collect_refusals, describe_name, raise_all
 from gateway.representations.roles import RoleInput, RoleName
 from gateway.representations.users import NewPassword
 
@@ -171,8 +179,10 @@ class RealmCreation:
     gate: NewPasswords
     clock: Clock
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> tuple[Realm, Report]:
         """Create the realm and all in it; Forbidden unless `acting.realm` is `master`.
+
+        Return it with the report of its document.
 
         Raises Forbidden, InvalidRequest, UnknownField, InvalidInput and AlreadyExists.
         """
@@ -201,9 +211,10 @@ class RealmCreation:
             await _grant_rights(change, plan.realm)
             change.record(OperationType.CREATE, ResourceType.REALM, plan.realm.name, document)
         realm, parts = plan.realm, [*plan.clients, *plan.users]
+        report = await asyncio.to_thread(plan.report, UNKNOWN_GATEWAY)
         del plan
         await free_in_slices(parts)
-        return realm
+        return realm, report
 
     async def _read(
         self,
@@ -281,6 +292,7 @@ class RealmImport:
         clock: Clock,
         invalidation: Invalidation | None = None,
         blacklists: PasswordBlacklists = NO_BLACKLISTS,
+        gateway: GatewayNames = UNKNOWN_GATEWAY,
     ) -> None:
         self._database = database
         self._passwords = PrecomputedHashes(passwords)
@@ -292,17 +304,24 @@ class RealmImport:
             authorities=authorities,
         )
         self._invalidation = invalidation
+        self._gateway = gateway
 
     async def run(
-        self, files: Sequence[RealmFile], *, skip_existing: bool = False
+        self,
+        files: Sequence[RealmFile],
+        *,
+        skip_existing: bool = False,
+        updates_users: bool = False,
     ) -> tuple[ImportedRealm, ...]:
         """Import all files; `skip_existing` does not change realms that exist.
+
+        Users who exist stay as they are, unless the import updates them.
 
         Raises InvalidInput with every wrong field of all files; then nothing was changed.
         """
         try:
             await self._compute_hashes(files, skip_existing=skip_existing)
-            return await self._run(files, skip_existing=skip_existing)
+            return await self._run(files, skip_existing=skip_existing, updates_users=updates_users)
         finally:
             self._passwords.clear()
 
@@ -326,12 +345,20 @@ class RealmImport:
             await self._passwords.compute(realm, passwords)
 
     async def _run(
-        self, files: Sequence[RealmFile], *, skip_existing: bool
+        self, files: Sequence[RealmFile], *, skip_existing: bool, updates_users: bool
     ) -> tuple[ImportedRealm, ...]:
         async with self._database.write() as stores:
 
-            async def import_realm(document: Mapping[str, Any], path: str) -> ImportedRealm:
-                return await self._realm(stores, document, path, skip_existing=skip_existing)
+            async def import_realm(
+                document: Mapping[str, Any], path: str, report: Report
+            ) -> ImportedRealm:
+                before = await find_named(stores.realms.get_for_update, document)
+                if before is not None and skip_existing:
+                    return ImportedRealm(before.id, before.name, created=False, skipped=True)
+                imported = await self._realm(
+                    stores, document, before, path, updates_users=updates_users
+                )
+                return replace(imported, report=(*report, *imported.report))
 
             imported = await for_each_realm(files, import_realm)
             topics = tuple(Topics(topic for realm in imported for topic in realm.topics))
@@ -340,19 +367,25 @@ class RealmImport:
         return tuple(replace(realm, announced=announced) for realm in imported)
 
     async def _realm(
-        self, stores: Stores, document: Mapping[str, Any], path: str, *, skip_existing: bool
+        self,
+        stores: Stores,
+        document: Mapping[str, Any],
+        before: Realm | None,
+        path: str,
+        *,
+        updates_users: bool,
     ) -> ImportedRealm:
-        before = await find_named(stores.realms.get_for_update, document)
-        if before is not None and skip_existing:
-            return ImportedRealm(before.id, before.name, created=False, skipped=True)
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
         refused = await list_policy_refusals(stores, plan.realm, plan.clients, plan.roles)
-        imported = await self._planner.apply(stores, plan)
+        imported = await self._planner.apply(stores, plan, updates_users=updates_users)
+        differing = () if updates_users else imported.differing_users
+        report = await asyncio.to_thread(plan.report, self._gateway)
         return replace(
             imported,
             refused_clients=refused,
-            not_imported=resources_not_imported(document),
+            not_imported=resources_not_imported(plan.document),
             ineffective=plan.ineffective(),
+            report=(*report, *report_refused_clients(refused), *report_known_users(differing)),
         )
 
     async def _announce(self, topics: Sequence[str]) -> bool:
@@ -367,19 +400,24 @@ class RealmImport:
 
 
 async def for_each_realm(
-    files: Sequence[RealmFile], work: Callable[[Mapping[str, Any], str], Awaitable[ResultT]]
+    files: Sequence[RealmFile],
+    work: Callable[[Mapping[str, Any], str, Report], Awaitable[ResultT]],
 ) -> list[ResultT]:
-    """Call `work` with document and path of each realm; raises InvalidInput with all errors."""
+    """Call `work` with document and path of each realm, and what the file itself reports.
+
+    Raises InvalidInput with all errors.
+    """
     errors: list[FieldError] = []
     done: list[ResultT] = []
     for file in files:
         try:
-            with collect_refusals(errors), located(file.source):
-                of_file: list[FieldError] = []
+            with collect_refusals(errors), file.located():
+                of_realms: list[FieldError] = []
                 for path, document in file.realms():
-                    with collect_refusals(of_file):
-                        done.append(await work(document, path))
-                raise_all(of_file)
+                    with collect_refusals(of_realms):
+                        of_file = report_repetitions(file.repetitions)
+                        done.append(await work(document, path, of_file))
+                raise_all(of_realms)
         except AlreadyExists as taken:
             # The transaction is lost with it, so no further file can be read.
             free = FieldError(

@@ -5,7 +5,7 @@ stored as they are. Keycloak: realm import, users
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -14,6 +14,7 @@ from gateway.admin.access import default_role, find_realm
 from gateway.admin.clients import service_account, service_account_name
 from gateway.admin.groups import RealmIndexes, load_indexes
 from gateway.admin.realm_files.files import embedded
+from gateway.admin.realm_files.former_members import with_current_user
 from gateway.admin.users import NewUser, store_new_user, store_new_users
 from gateway.authentication.passwords import NewPasswords
 from gateway.authentication.unique_names import (
@@ -21,6 +22,7 @@ from gateway.authentication.unique_names import (
     require_all_free_names,
     require_free_names,
 )
+from gateway.domain.client_scopes import Consent
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, RepeatedName
@@ -44,12 +46,20 @@ from gateway.representations.refusals import (
 )
 from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.shapes import PrintableName
-from gateway.representations.users import NewPassword, parse_credentials, parse_user
+from gateway.representations.users import (
+    ConsentInput,
+    NewPassword,
+    parse_consents,
+    parse_credentials,
+    parse_user,
+)
 
 _UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 ROLE_LISTS = ("realmRoles", "clientRoles")
 _NAMES_AT_ONCE: Final = 1_000
-_NAMES = FieldNames(("credentials", "groups", *ROLE_LISTS, "serviceAccountClientId"))
+_NAMES = FieldNames(
+    ("credentials", "groups", *ROLE_LISTS, "serviceAccountClientId", "clientConsents")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,9 @@ class ImportedUser:
     """By path; None for those that new users join."""
     service_account_of: str | None
     path: str
+    consents: tuple[ConsentInput, ...] = ()
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What the file has of the user."""
 
 
 def read_users(
@@ -123,12 +136,17 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
         if "serviceAccountClientId" in given:
             at = join(path, "serviceAccountClientId")
             client = PrintableName().read(given["serviceAccountClientId"], at)
+    consents: tuple[ConsentInput, ...] = ()
+    with collect_refusals(errors):
+        if "clientConsents" in given:
+            at = join(path, "clientConsents")
+            consents = parse_consents(given["clientConsents"], at)
     raise_all(errors)
     if "realmRoles" not in fields:
         roles = (default_role(realm), *roles)
     if client is None:
         user = named_by_address(realm.login, user)
-    return ImportedUser(user, credentials, roles, groups, client, path)
+    return ImportedUser(user, credentials, roles, groups, client, path, consents, item)
 
 
 def _with_id(credential: NewPassword | Credential) -> NewPassword | Credential:
@@ -180,7 +198,18 @@ class UserPreparation:
             await self._hashed(credential, user, f"{new.path}.credentials[{index}].value")
             for index, credential in enumerate(new.credentials)
         ]
-        return NewUser(user, tuple(credentials), role_ids, group_ids, new.path)
+        consents = tuple(self._consents(new))
+        return NewUser(user, tuple(credentials), role_ids, group_ids, new.path, consents)
+
+    def _consents(self, new: ImportedUser) -> Iterator[Consent]:
+        """Yield the consents to clients of the realm; the report names the others."""
+        now, user = self.gate.clock.now(), new.user
+        for given in new.consents:
+            client = self.indexes.roles.client_id(given.client)
+            if client is not None:
+                created = given.created_at or now
+                updated = given.updated_at or created
+                yield Consent(user.realm_id, user.id, client, given.scopes, created, updated)
 
     async def service_account(self, new: ImportedUser, client: Client) -> NewUser:
         """Return the service account of the client, ready to be stored, without credentials.
@@ -297,7 +326,8 @@ class _Batches:
             if not isinstance(item.value, dict):
                 raise refused(path, item.value, "a user")
             check_json(item.value, path)
-            user = read_user_input(item.value, preparation.realm, path, preparation.gate.clock)
+            current = with_current_user(item.value)
+            user = read_user_input(current, preparation.realm, path, preparation.gate.clock)
         except InvalidInput as refusal:
             self._note(refusal)
             return None

@@ -32,8 +32,12 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import MASTER, Realm, SessionLimits
 from gateway.domain.refusals import InvalidRequest, MailFailed, NotFound
-from gateway.representations.realms import require_known_realm_fields, update_realm
-from gateway.representations.realms.special_fields import SmtpMap, keep_secrets
+from gateway.representations.realms import (
+    SmtpMap,
+    keep_secrets,
+    require_known_realm_fields,
+    update_realm,
+)
 
 _KEYS: Final = ("privateKey", "publicKey", "certificate", "codeSecret")
 _ADDRESS: Final = re.compile(r"[!-?A-~]{1,64}@[^@\s]+")

@@ -30,6 +30,7 @@ from gateway.domain.flows import (
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.sessions import IMPERSONATOR_ID
 from gateway.domain.users import MOST_CREDENTIALS, PASSWORD, Credential, User
 
 _PERFORMED_LAST: Final = 2**31
@@ -240,7 +241,8 @@ class RequiredActions:
             sign_in.required_action = following.alias
             if following.alias is None:
                 return None
-            provider = self._providers.get(following.alias) if sign_in.context.has_pages else None
+            is_possible = sign_in.context.has_pages and not _is_impersonated(sign_in)
+            provider = self._providers.get(following.alias) if is_possible else None
             if provider is None or following.alias in _passed_over(sign_in):
                 raise AccountNotSetUp(following.alias)
             asked = await self._ask_one(provider, sign_in)
@@ -331,6 +333,12 @@ class RequiredActions:
             return alias
         sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
         return None
+
+
+def _is_impersonated(sign_in: SignInAttempt) -> bool:
+    """Return whether an administrator signs in as the user, for whom nothing is set up."""
+    browser = sign_in.context.browser_session
+    return sign_in.has_joined and browser is not None and IMPERSONATOR_ID in browser.session.notes
 
 
 def _left_by_flow(sign_in: SignInAttempt) -> str | None:

@@ -281,10 +281,7 @@ def _authority_name(configuration: PolicyConfiguration) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TlsClientAuthCaSubjectDn(Executor):
-    """Sets the authority where a client names none; `enforced` refuses other authorities.
-
-    Unlike Keycloak, it also judges certificates at requests: an older client names no authority.
-    """
+    """Sets a missing authority; `enforced` refuses others, unlike Keycloak at requests too."""
 
     provider: ClassVar = "tls-client-auth-ca-subject-dn"
     authority: str = option(_authority_name, "")

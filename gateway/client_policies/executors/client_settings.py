@@ -116,10 +116,7 @@ _ENDS: Final = ("", "/", ":", "?")
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUris(Executor):
-    """Refuses addresses with a wildcard or without TLS, of clients and of requests.
-
-    `allows_local` excepts local addresses of requests.
-    """
+    """Refuses addresses with a wildcard or without TLS; `allows_local` excepts local ones."""
 
     provider: ClassVar = "secure-client-uris"
     allows_local: bool = flag_option("allow-http-on-localhost")
@@ -259,9 +256,7 @@ class SecureLogout(Executor):
 
 _INVALID: Final = "Invalid Redirect Uri: invalid uri"
 _LOOPBACK: Final = "Invalid Redirect Uri: invalid loopback address"
-_PRIVATE_SCHEME: Final = "Invalid Redirect Uri: invalid private use scheme"
 _LOCALHOST: Final = "localhost"
-_IPV6_LOOPBACK: Final = "::1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +322,7 @@ class SecureRedirectUrisEnforcer(Executor):
         elif not parts.scheme:
             raise PolicyRefusal(INVALID_REQUEST, _INVALID)
         elif not self.private_use_scheme or not self._is_valid_private_scheme(uri, parts):
-            raise PolicyRefusal(INVALID_REQUEST, _PRIVATE_SCHEME)
+            raise PolicyRefusal(INVALID_REQUEST, "Invalid Redirect Uri: invalid private use scheme")
 
     def _is_valid_loopback(
         self,
@@ -373,7 +368,7 @@ def _redirects(client: Client) -> bool:
 
 def _is_plain(host: str | None) -> bool:
     """Return whether a loopback host is an address, that of version 6 in its shortest form."""
-    return host != _LOCALHOST and (":" not in (host or "") or host == _IPV6_LOOPBACK)
+    return host != _LOCALHOST and (":" not in (host or "") or host == "::1")
 
 
 def _loopback_version(host: str | None) -> int | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from gateway.crypto.revocation.downloads import LONGEST_WAIT, DownloadedLists, renew_all
+from gateway.crypto.revocation.downloaded_lists import LONGEST_WAIT, DownloadedLists, renew_all
 from gateway.crypto.revocation.list_set import (
     CertificatePoints,
     RevocationListRule,

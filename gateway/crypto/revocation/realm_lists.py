@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.crypto.revocation.downloads import DownloadedLists, renew_all
+from gateway.crypto.revocation.downloaded_lists import DownloadedLists, renew_all
 from gateway.crypto.revocation.list_set import RevocationListRule, end_of, is_listed
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate

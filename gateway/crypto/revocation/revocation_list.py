@@ -144,10 +144,7 @@ _CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RevocationList:
-    """A list whose signature `is_signed_by` checks; a partial list has a `scope`.
-
-    `unusable` says why the list can be used for no certificate.
-    """
+    """A list with its signature, its `scope`, and why it is `unusable`, if it is."""
 
     issuer: x509.Name
     issued: datetime

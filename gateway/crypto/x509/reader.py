@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from cryptography import x509
@@ -135,7 +135,7 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         principal_names=_principal_names(parsed),
         dns_names=_alternative_names(parsed, x509.DNSName),
         uris=_alternative_names(parsed, x509.UniformResourceIdentifier),
-        ip_addresses=_ip_addresses(parsed),
+        ip_addresses=tuple(map(str, _alternative_names(parsed, x509.IPAddress))),
         key_digest=hashlib.sha256(signed_fields(der)[1]).digest(),
         usage=certificate_usage(parsed),
         names_digest=_names_digest(parsed),
@@ -162,23 +162,14 @@ def _names_digest(parsed: ParsedCertificate) -> bytes:
     return hashed.digest()
 
 
-def _alternative_names(
-    parsed: ParsedCertificate,
-    kind: type[x509.RFC822Name | x509.DNSName | x509.UniformResourceIdentifier],
-) -> tuple[str, ...]:
+def _alternative_names(parsed: ParsedCertificate, kind: Any) -> tuple[Any, ...]:
     names = parsed.extension(x509.SubjectAlternativeName)
     return () if names is None else tuple(names.get_values_for_type(kind))
 
 
-def _ip_addresses(parsed: ParsedCertificate) -> tuple[str, ...]:
-    names = parsed.extension(x509.SubjectAlternativeName)
-    return () if names is None else tuple(map(str, names.get_values_for_type(x509.IPAddress)))
-
-
 def _principal_names(parsed: ParsedCertificate) -> tuple[str, ...]:
     """Return the user principal names; names that are not text are skipped."""
-    names = parsed.extension(x509.SubjectAlternativeName)
-    others = () if names is None else names.get_values_for_type(x509.OtherName)
+    others = _alternative_names(parsed, x509.OtherName)
     values = (_decoded(other.value) for other in others if other.type_id == _PRINCIPAL_NAME)
     return tuple(value for value in values if isinstance(value, str))
 

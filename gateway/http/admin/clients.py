@@ -18,13 +18,13 @@ from gateway.admin.clients import (
     ClientAdministration,
     ClientCertificateAdministration,
     ClientDevices,
+    ClientListing,
     ClientNodes,
     ClientPolicies,
     ClientQuery,
     ClientUseCases,
     DecidedReach,
 )
-from gateway.admin.clients.listing import ClientListing
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.registration import RegistrationTokenAdministration, RegistrationUseCases
 from gateway.admin.sessions import SessionAdministration

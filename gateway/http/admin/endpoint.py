@@ -303,7 +303,7 @@ class AdminEndpoint(GuardedEndpoint):
             await self._require_known_user(realm, rights, scope)
             raise
         headers, controlled = exchange.facts.headers, self._controlled[scope["method"]]
-        controls = controlled_objects(controlled, scope["path_params"])
+        controls = controlled_objects(controlled, scope["path_params"]) if controlled else ()
         acting = Acting(
             caller,
             realm,
@@ -326,6 +326,7 @@ class AdminEndpoint(GuardedEndpoint):
             public_url=self._services.context.public_url,
             # As it was sent.
             url_path=escaped_path(scope).rstrip("/").removeprefix("/auth"),
+            facts=exchange.facts,
         )
         try:
             return await _perform(operation, guard, request, receive, headers)

@@ -4,6 +4,7 @@ Keycloak: 7.1 realms, 7.3 clients, 8.5 (KeysMetadata)
 """
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
@@ -11,9 +12,19 @@ from gateway.admin.access import AdminRole
 from gateway.admin.components import Components
 from gateway.admin.flows import RequiredActionAdministration
 from gateway.admin.keys import KeyComponents
-from gateway.admin.realm_files import RealmCreation, RealmFileUseCases
-from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
-from gateway.admin.realms.administration import RealmAdministration
+from gateway.admin.realm_files import (
+    RealmCreation,
+    RealmFileUseCases,
+    Report,
+    render_short_report,
+)
+from gateway.admin.realms import (
+    VIEW_REALM,
+    Localizations,
+    RealmAdministration,
+    RealmListing,
+    RealmUseCases,
+)
 from gateway.admin.sessions import SessionAdministration
 from gateway.http.admin.operations import (
     BRIEF,
@@ -36,6 +47,7 @@ from gateway.http.admin.requests import (
     AdminRequest,
     constant,
     created_reply,
+    document,
     document_reply,
     done,
     read_flag,
@@ -87,6 +99,8 @@ async def _nothing(action: Awaitable[object]) -> Reply:
 _LARGEST_REALM: Final = 32 * 1024 * 1024
 """In bytes: a realm can contain its users. nginx: admin-api.conf"""
 _REALM: Final = "RealmRepresentation"
+IMPORT_REPORT: Final = b"realmgate-import-report"
+"""JSON: what of a document is `lost`, stored `withoutEffect`, or `needsYou`; absent for nothing."""
 _TEXT: Final = (b"content-type", b"text/plain;charset=UTF-8")
 _VIEW_PROVIDERS: Final = (AdminRole.VIEW_IDENTITY_PROVIDERS, AdminRole.MANAGE_IDENTITY_PROVIDERS)
 
@@ -166,7 +180,25 @@ async def _get_realm(listing: RealmListing, request: AdminRequest) -> Reply:
 
 
 async def _create_realm(creation: RealmCreation, request: AdminRequest) -> Reply:
-    return created_reply(request, (await creation.create(request.acting, request.body)).name)
+    realm, report = await creation.create(request.acting, request.body)
+    return _with_report(created_reply(request, realm.name), report)
+
+
+async def _import_parts(files: RealmFileUseCases, request: AdminRequest) -> Reply:
+    results, report = await files.partial_import.run(request.acting, request.body)
+    return _with_report(await document(_value(results)), report)
+
+
+async def _value(results: object) -> object:
+    return results
+
+
+def _with_report(reply: Reply, report: Report) -> Reply:
+    """Return the answer with the report of the import in a header; the body is Keycloak's."""
+    if not report:
+        return reply
+    header = (IMPORT_REPORT, render_short_report(report).encode("ascii"))
+    return replace(reply, headers=(*reply.headers, header))
 
 
 def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
@@ -175,7 +207,7 @@ def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
         rows.post(
             "/partialImport",
             "Import users, groups, clients and roles into a realm, all or none",
-            as_caller(files.partial_import.run),
+            lambda r: _import_parts(files, r),
             body=Body("PartialImportRepresentation", largest=_LARGEST_REALM, repeated_names=True),
             returns="PartialImportResults",
             status=200,

@@ -16,6 +16,7 @@ from gateway.admin.changes import RenderedDocument
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT, free_in_slices
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, UnknownPage, WireFamily
+from gateway.http.edge import EdgeFacts
 from gateway.http.replies import JSON_UTF8, Reply, json_reply, large_json_reply
 from gateway.protocol.requests import Parameters
 
@@ -44,6 +45,8 @@ class AdminRequest:
     """The query as it was sent, repeated names included."""
     url_path: str = ""
     """As it was sent, without the prefix /auth and a slash at the end."""
+    facts: EdgeFacts | None = field(repr=False, default=None)
+    """What the edge knows of the request, for operations that set cookies."""
 
     @property
     def realm(self) -> Realm:

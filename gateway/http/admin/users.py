@@ -9,6 +9,7 @@ from typing import Any, Final
 from gateway.admin.access import AdminRole, ListingPage
 from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import (
+    LOCKOUTS_PATH,
     QUERY_USERS,
     VIEW_USERS,
     LinkRequest,
@@ -21,7 +22,6 @@ from gateway.admin.users import (
     UserUseCases,
     read_attribute_query,
 )
-from gateway.admin.users.lockouts import LOCKOUTS_PATH
 from gateway.domain.refusals import MalformedBody
 from gateway.domain.users import UserQuery
 from gateway.http.admin.operations import (

@@ -108,10 +108,7 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
 
 
 def check_sizes(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a parameter that is too long. attacks C24.
-
-    Keycloak drops it, and the client would refuse the response for an invisible reason.
-    """
+    """Raise OAuthError for a parameter that is too long; Keycloak drops it. attacks C24."""
     for name, longest in LONGEST_PARAMETERS.items():
         text = draft.parameters.get(name)
         if text is not None and (len(text) > longest or "\0" in text):
@@ -365,10 +362,7 @@ def _is_for_client(draft: AuthorizationDraft, audience: Any) -> bool:
 
 
 def check_policies(draft: AuthorizationDraft) -> None:
-    """Keep the demands of the policies on the sign-in; raises OAuthError.
-
-    Unlike in Keycloak, a pushed request is judged when it is pushed, and again when it is used.
-    """
+    """Keep the policies' demands; raises OAuthError. Pushed requests are judged twice."""
     if realm_policies(draft.request.realm):
         draft.demands = check_authorization_request(draft.request, _judged(draft))
 

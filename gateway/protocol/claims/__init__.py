@@ -157,7 +157,6 @@ MAPPER_TYPES: Final = (*CLAIM_MAPPERS, *sorted(STORED_ONLY))
 _ROLE_LISTS: Final = frozenset(
     {"oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"}
 )
-_NOTE: Final = "oidc-usersessionmodel-note-mapper"
 
 
 def check_mapper(mapper: ProtocolMapper) -> None:
@@ -187,7 +186,7 @@ def _require_free_claim(mapper: ProtocolMapper) -> None:
         return
     if mapper.mapper_type in _ROLE_LISTS and role_path(mapper.config) is not None:
         return
-    own = mapper.mapper_type == _NOTE and name == "auth_time"
+    own = mapper.mapper_type == "oidc-usersessionmodel-note-mapper" and name == "auth_time"
     if not own or mapper.config.get("user.session.note") != "AUTH_TIME":
         allowed = "a claim that the protocol does not need for itself"
         raise InvalidInput((FieldError("config.claim.name", describe(name), allowed),))

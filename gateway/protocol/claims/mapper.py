@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sessions import IMPERSONATOR_ID, actor_of
 from gateway.protocol.claims.protocol_claims import (
     CLIENT_ID,
     RESERVED_CLAIMS,
@@ -91,6 +92,9 @@ class MappedClaims:
             realm_roles=self.realm_roles,
             client_roles=self.client_roles,
             client_id=subject.client.client_id if CLIENT_ID in self._free else None,
+            actor=actor_of(subject.session_notes)
+            if IMPERSONATOR_ID in subject.session_notes
+            else None,
         )
 
     def document(
@@ -121,7 +125,7 @@ class MappedClaims:
 
 def _auth_time(subject: TokenSubject) -> int | None:
     if subject.authenticated_at is not None:
-        return int(subject.authenticated_at.timestamp())
+        return int(subject.authenticated_at.timestamp()) or None
     text = subject.session_notes.get(AUTH_TIME)
     return int(text) if text and _SECONDS.fullmatch(text) else None
 

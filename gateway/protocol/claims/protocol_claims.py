@@ -130,6 +130,8 @@ class IncludedClaims(NamedTuple):
     realm_roles: Sequence[str] = ()
     client_roles: Mapping[str, Sequence[str]] | None = None
     client_id: str | None = None
+    actor: Mapping[str, str] | None = None
+    """`act`: the administrator who impersonates the subject. Spec: RFC 8693 §4.1."""
 
     def add_to(self, members: dict[str, Any]) -> None:
         if self.auth_time is not None:
@@ -150,6 +152,8 @@ class IncludedClaims(NamedTuple):
             }
         if self.client_id is not None:
             members[CLIENT_ID] = self.client_id
+        if self.actor is not None:
+            members["act"] = self.actor
 
 
 class AccessTokenClaims(NamedTuple):

@@ -98,7 +98,6 @@ _DEPTH_OF_CLIENTS: Final = 3
 _PLACEHOLDER: Final = "${client_id}"
 _STANDARD_PATHS: Final = (_OF_CLIENTS, _PLACEHOLDER, ROLES)
 """The path in nearly every realm: written without a further check."""
-_REALM_PREFIX: Final = "usermodel.realmRoleMapping.rolePrefix"
 _CLIENT_OF_ROLES: Final = "usermodel.clientRoleMapping.clientId"
 _CLIENT_PREFIX: Final = "usermodel.clientRoleMapping.rolePrefix"
 
@@ -123,7 +122,7 @@ def _realm_roles(mapper: ProtocolMapper) -> AddClaims | None:
     if path is None:
         return None
     write = _role_writer(mapper.config, path)
-    prefix = mapper.config.get(_REALM_PREFIX, "")
+    prefix = mapper.config.get("usermodel.realmRoleMapping.rolePrefix", "")
 
     def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         roles = subject.roles.realm

@@ -62,12 +62,10 @@ PAIRWISE_SUBJECT: Final = ClaimMapper(
 )
 
 
-_INCLUDED_CLIENT: Final = "included.client.audience"
-_CUSTOM_AUDIENCE: Final = "included.custom.audience"
-
-
 def _configured_audience(mapper: ProtocolMapper) -> AddClaims | None:
-    audience = mapper.config.get(_INCLUDED_CLIENT) or mapper.config.get(_CUSTOM_AUDIENCE)
+    audience = mapper.config.get("included.client.audience") or mapper.config.get(
+        "included.custom.audience"
+    )
     if not audience:
         return None
 
@@ -90,9 +88,6 @@ AUDIENCE_RESOLVE: Final = ClaimMapper(
 )
 
 
-_AUTH_TIME_CLAIM: Final = "auth_time"
-
-
 def _hardcoded_claim(mapper: ProtocolMapper) -> AddClaims | None:
     text = mapper.config.get("claim.value")
     write = values_writer(mapper.config, single=True)
@@ -107,7 +102,7 @@ def _hardcoded_claim(mapper: ProtocolMapper) -> AddClaims | None:
 
 def _session_note(mapper: ProtocolMapper) -> AddClaims | None:
     note = mapper.config.get("user.session.note")
-    if note == AUTH_TIME and mapper.config.get(CLAIM_NAME) == _AUTH_TIME_CLAIM:
+    if note == AUTH_TIME and mapper.config.get(CLAIM_NAME) == "auth_time":
         return _INCLUDE_AUTH_TIME
     write = values_writer(mapper.config, single=True)
     if not note or write is None:

@@ -45,7 +45,6 @@ SIGNING_ALGORITHMS: Final = tuple(
 """The algorithms of assertions, as discovery lists them."""
 METHOD_NAMES: Final = tuple(name for method in METHODS.values() for name in method.names)
 """The names of all methods, as discovery lists them."""
-_NO_PROOF: Final = "none"
 _SEVERAL_CREDENTIALS: Final = (
     "The request has a client_assertion beside a client secret, one client credential is allowed"
 )
@@ -138,7 +137,7 @@ class ClientAuthenticator:
         if client.protocol != "openid-connect":
             failure = EventFailure(EventError.INVALID_CLIENT)
             raise OAuthError("invalid_client", "Wrong client protocol.", event=failure)
-        name = _NO_PROOF if client.public_client else client.client_authenticator_type
+        name = "none" if client.public_client else client.client_authenticator_type
         return AuthenticatedClient(
             entry,
             name,

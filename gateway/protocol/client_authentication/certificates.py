@@ -108,10 +108,7 @@ class CertificateOwners:
         self._index = index
 
     async def client_id(self, request: ProtocolRequest) -> str | None:
-        """Return the owner's public name; None without a trusted certificate.
-
-        Raises ClientAuthenticationFailed unless one client owns it, or StoreUnavailable.
-        """
+        """Return the owner's name or None; raises ClientAuthenticationFailed for several."""
         certificate, realm_id = request.certificate, request.realm.realm.id
         if certificate is None or not certificate.identifies:
             return None

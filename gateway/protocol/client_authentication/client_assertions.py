@@ -28,7 +28,6 @@ from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OA
 from gateway.protocol.requests import ProtocolRequest
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-_REQUEST_OBJECT: Final = "oauth-authz-req+jwt"
 _AUDIENCES: Final = ("", "/token", "/token/introspect", "/ext/par/request", "/ext/ciba/auth")
 """Paths below the protocol's; the first, empty, is the issuer. Keycloak: 1.2 (`client-jwt`)."""
 
@@ -87,7 +86,7 @@ def check_assertion_header(
     Request objects pass through browsers and do not authenticate. Spec: RFC 9101 §10.8, RFC 8725
     §3.11
     """
-    if assertion.header_type.lower().removeprefix("application/") == _REQUEST_OBJECT:
+    if assertion.header_type.lower().removeprefix("application/") == "oauth-authz-req+jwt":
         raise refused_assertion("Invalid token type", reason="it is a request object")
     if assertion.algorithm not in accepted or client.assertions.algorithm not in {
         "",

@@ -108,10 +108,7 @@ class ClientAuthenticationMethod(ABC):
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
     ) -> ClientProof:
-        """Verify the proof; `credentials` are those of the header.
-
-        Raises ClientAuthenticationFailed or StoreUnavailable.
-        """
+        """Verify by the header's `credentials`; raises ClientAuthenticationFailed."""
 
 
 _BASIC: Final = "client_secret_basic"

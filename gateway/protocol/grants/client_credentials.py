@@ -52,10 +52,7 @@ async def issue_to_service_account(
 
 
 def preview_access_token(request: ProtocolRequest, caller: AuthenticatedClient) -> dict[str, Any]:
-    """Return claims of an access token that is neither signed nor stored, without `sid`.
-
-    Raises OAuthError as the grant does.
-    """
+    """Return claims of an unsigned token, without `sid`; raises OAuthError as the grant does."""
     account, granted, notes = _granted(request, caller)
     context = resolve_claims(caller.entry, account, granted, notes=notes)
     confirmation = confirmation_claim(caller.entry.client, request.certificate, request.proof_key)

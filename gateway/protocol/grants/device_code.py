@@ -30,14 +30,12 @@ from gateway.protocol.sessions import Participation
 from gateway.protocol.tokens import TokenResponse, id_token_encrypter
 
 GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
-_SHORTCUT: Final = "dg"
-_NOT_VALID: Final = "Device code not valid"
 _INVALID_CODE: Final = EventFailure(EventError.INVALID_OAUTH2_DEVICE_CODE)
 _NO_POLL: Final = DevicePoll(DeviceStatus.UNKNOWN)
 _OTHER_CLIENT: Final = "unauthorized client"
 _DENIED_BY_USER: Final = "The end user denied the authorization request"
 _REFUSALS: Final[Mapping[DeviceStatus, tuple[str, str, EventFailure | None]]] = {
-    DeviceStatus.UNKNOWN: ("invalid_grant", _NOT_VALID, _INVALID_CODE),
+    DeviceStatus.UNKNOWN: ("invalid_grant", "Device code not valid", _INVALID_CODE),
     DeviceStatus.EXPIRED: (
         "expired_token",
         "Device code is expired",
@@ -95,7 +93,7 @@ async def issue_to_device(
         joined=await join_past_sign_in(
             services, request, client, found, participation, offline=granted.offline
         ),
-        grant=_SHORTCUT,
+        grant="dg",
         encrypter=encrypter,
         nonce=asked.nonce,
     )

@@ -33,7 +33,6 @@ from gateway.protocol.session_tokens import ProtocolServices, issue_with_session
 from gateway.protocol.tokens import TokenResponse
 
 GRANT_TYPE: Final = "password"
-_GRANT_SHORTCUT: Final = "ro"
 
 
 async def sign_in_by_password(
@@ -52,7 +51,7 @@ async def sign_in_by_password(
         caller.entry,
         await _find_entry(services, request, user),
         granted,
-        grant=_GRANT_SHORTCUT,
+        grant="ro",
     )
 
 

@@ -30,7 +30,6 @@ from gateway.protocol.tokens import (
 )
 
 GRANT_TYPE: Final = "refresh_token"
-_GRANT_SHORTCUT: Final = "rt"
 _ROTATION_TEXTS: Final = {
     Rotation.REUSED: "Maximum allowed refresh token reuse exceeded",
     Rotation.STALE: "Stale token",
@@ -74,7 +73,7 @@ async def refresh_tokens(
     kept = kept.permitted_to(active.user.roles)
     issue = Issue(
         context if token.audiences is None else context.within(token.audiences),
-        _GRANT_SHORTCUT,
+        "rt",
         part,
         kept,
         id_token_encrypter=encrypter,

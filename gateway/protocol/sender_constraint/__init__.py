@@ -137,10 +137,7 @@ class SenderConstraint:
     async def require_of_parameter(
         self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
     ) -> None:
-        """Require the binding of a token that its client sends as a parameter.
-
-        An authenticated client may omit the DPoP proof. Raises as `require`.
-        """
+        """Require the binding of a parameter, the DPoP proof not of an authenticated client."""
         key = await self._required_key(request, client, claims)
         if key is None:
             return
@@ -164,10 +161,7 @@ class SenderConstraint:
     async def _required_key(
         self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
     ) -> str | None:
-        """Return the key to prove, None for a token without one; checks the certificate.
-
-        The anchors of the token's client judge it. An unknown binding is refused.
-        """
+        """Return the key to prove, if any; checks the certificate by the client's anchors."""
         confirmation = claims.get("cnf")
         if confirmation is None:
             return None
@@ -218,10 +212,7 @@ class SenderConstraint:
 def confirmation_claim(
     client: Client, certificate: ClientCertificate | None, proof_key: str | None
 ) -> Mapping[str, str] | None:
-    """Return `cnf` for a new access token, None where unbound; `proof_key` is proved.
-
-    Raises OAuthError where the client asks for bound tokens without a proof.
-    """
+    """Return `cnf` for a new access token or None; raises OAuthError without a demanded proof."""
     found: dict[str, str] = {}
     if client.tokens.certificate_bound:
         found[THUMBPRINT] = thumbprint_to_bind(certificate)

@@ -1,7 +1,4 @@
-"""Tokens that are bound to a TLS client certificate, also to a renewed one.
-
-Spec: RFC 8705 §3; Keycloak: `tls.client.certificate.bound.access.tokens`
-"""
+"""Tokens that are bound to a TLS client certificate, also to a renewed one. Spec: RFC 8705 §3."""
 
 import hashlib
 import secrets
@@ -22,7 +19,6 @@ from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 
 THUMBPRINT: Final = "x5t#S256"
-_MISSING_CERTIFICATE: Final = "Client Certification missing for MTLS HoK Token Binding"
 _REFUSED_CERTIFICATE: Final = "Client Certification refused for MTLS HoK Token Binding"
 _OTHER_CERTIFICATE: Final = (
     "Client certificate missing, or its thumbprint and one in the token did NOT match"
@@ -30,12 +26,9 @@ _OTHER_CERTIFICATE: Final = (
 
 
 def thumbprint_to_bind(certificate: ClientCertificate | None) -> str:
-    """Return the thumbprint that a new token is bound to.
-
-    Raises invalid_request, with the reason, without a certificate or for an unusable one.
-    """
+    """Return the thumbprint for a token; raises invalid_request for an unusable certificate."""
     if certificate is None:
-        raise _unbound(_MISSING_CERTIFICATE)
+        raise _unbound("Client Certification missing for MTLS HoK Token Binding")
     if not certificate.binds:
         raise _unbound(f"{_REFUSED_CERTIFICATE}: {certificate.reason_for_caller}")
     return certificate.thumbprint
@@ -66,10 +59,7 @@ def certificate_bound_to(claims: Mapping[str, Any]) -> str | None:
 def certificate_identity_claims(
     certificate: ClientCertificate | None, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, str]:
-    """Return claims that name the certificate of a bound token besides its thumbprint.
-
-    Introspection compares them with deny lists, as it does not see the certificate.
-    """
+    """Return names of the certificate, for deny lists at introspection."""
     if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
         return {}
     leaf = certificate.evidence.leaf
@@ -146,10 +136,7 @@ class RenewedCertificates:
         claims: Mapping[str, Any],
         thumbprint: str,
     ) -> bool:
-        """Return whether `certificate` may replace that with `thumbprint`.
-
-        `claims` are those of a verified token bound to it. Raises StoreUnavailable.
-        """
+        """Return whether `certificate` may replace that of verified `claims`."""
         overlap = overlap_of(request.realm.realm, client)
         if certificate.path is None or not overlap:
             return False

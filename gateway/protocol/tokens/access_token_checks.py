@@ -171,10 +171,7 @@ class AccessTokens:
     def verify_token(
         self, request: ProtocolRequest, token: str, *, or_id_token: bool = False
     ) -> Mapping[str, Any]:
-        """Return the claims of an unexpired access token, or ID token, of this realm.
-
-        ID tokens are for callers that only describe them. Raises InvalidToken.
-        """
+        """Return claims of an unexpired token, or ID token to describe; raises InvalidToken."""
         claims = request.realm.key_ring.verify_token(token, request.now)
         if claims.get("iss") != request.issuer:
             raise InvalidToken("issued by another issuer")
@@ -250,10 +247,7 @@ def _no_longer_valid(request: ProtocolRequest, refusal: NoLongerValid) -> Invali
 
 
 def _administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
-    """Return the roles that the token may administer with; None for no limit.
-
-    They follow from the current settings; a narrowed token has roles of its clients alone.
-    """
+    """Return the roles that the token may administer with, as of now; None for no limit."""
     is_narrowed = only_for(active.claims) is not None
     if active.client.client.full_scope_allowed and not is_narrowed:
         return None
@@ -273,7 +267,7 @@ def administering_caller(realm: RealmEntry, active: ActiveToken) -> Caller:
         withheld = withheld_roles(active.client, active.user)
     scope = _administered_scope(realm, active)
     client, user = active.client.client, active.user
-    return Caller(realm.realm, user.user, client, scope, user.roles, withheld)
+    return Caller(realm.realm, user.user, client, scope, user.roles, withheld, active.session)
 
 
 def without_left_out(

@@ -63,7 +63,6 @@ from gateway.protocol.tokens.signing import (
 
 EXCHANGED: Final = "te"
 """The two letters of the grant that exchanges tokens."""
-_REGULAR: Final = "rt"
 _LIGHTWEIGHT: Final = "lt"
 _NAMED: Final = re.compile(r":[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-([0-9a-f]{12})")
 """A UUID of version 8 ends with a generation. Spec: RFC 9562 §5.8"""
@@ -96,7 +95,7 @@ def new_token_id(
     session: SessionKind, grant: str, *, lightweight: bool, generation: int | None = None
 ) -> str:
     """Return a new id that `parse_token_id` reads."""
-    kind = _LIGHTWEIGHT if lightweight else _REGULAR
+    kind = _LIGHTWEIGHT if lightweight else "rt"
     return f"{session}{kind}{grant}:{uuid_text(generation)}"
 
 
@@ -126,10 +125,7 @@ _MOST_NAMED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """The session of tokens, and the client's part in it.
-
-    `family` is that of refresh tokens, None without rotation; `refresh_id` the next jti.
-    """
+    """Session and client's part; refresh tokens' `family`, None without rotation, and next jti."""
 
     session: UserSession
     client_session: ClientSession

@@ -147,10 +147,7 @@ class RefreshTokens:
     async def session_to_end(
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> UserSession | None:
-        """Return the session that the token may end, expired or not; None if it has ended.
-
-        Raises OAuthError or StoreUnavailable.
-        """
+        """Return the session to end, None if it has ended; raises OAuthError."""
         issued = replace(_issued(client, token), part=ClientPart.PRESENT)
         return await self._session_of(request, client, token, issued)
 
@@ -210,10 +207,7 @@ class RefreshTokens:
         token: PresentedToken,
         successor: str,
     ) -> tuple[Rotation, str | None]:
-        """Use the token; return the answer and the successor's family, None without rotation.
-
-        A token that is older than rotation begins a family under its own id.
-        """
+        """Use the token; return answer and successor's family, new for one before rotation."""
         realm, rotations = request.realm.realm, self._database.rotations
         max_reuse = realm.refresh_tokens.max_reuse
         if not realm.refresh_tokens.revoke_on_use:

@@ -84,10 +84,7 @@ def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict
 
 
 def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the claims of a verified token with the claims that introspection adds about its user.
-
-    Only a missing `sub` or `aud` of a lightweight token comes from the answer.
-    """
+    """Return verified claims; missing `sub` or `aud` of a lightweight token are added."""
     left_out = _ABOUT_THE_ANSWER | (_ABOUT_THE_JWT - _OF_THE_SUBJECT)
     claims = {name: answer[name] for name in answer if name not in left_out}
     return {**claims, **{name: token[name] for name in token if name in _ABOUT_THE_JWT}}

@@ -7,7 +7,7 @@ from gateway.representations.realms.client_policies import (
     with_policies,
     with_profiles,
 )
-from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
+from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED, STORED_SWITCHES
 from gateway.representations.realms.realm import (
     REALM_TABLE,
     brief_realm,
@@ -18,6 +18,7 @@ from gateway.representations.realms.realm import (
     merge_realm,
     named_realm,
     parse_realm,
+    parts_not_imported,
     reduced_realm,
     render_realm,
     require_known_realm_fields,

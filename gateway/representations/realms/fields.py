@@ -230,6 +230,13 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
 )
 """Every setting that is answered, in the order of the answer."""
 
+STORED_SWITCHES: Final = tuple(
+    field.name
+    for field in REALM_FIELDS
+    if isinstance(field, StoredOnly) and isinstance(field.shape, Flag)
+)
+"""Switches that are stored, and switch nothing on."""
+
 WEB_AUTHN_POLICIES: Final = tuple(
     tuple(
         field.name
@@ -250,7 +257,7 @@ COMPUTED: Final[Mapping[str, Shape]] = {
 IMPORTED: Final = frozenset(
     {
         *("authenticationFlows", "authenticatorConfig", "clientScopeMappings", "clientScopes"),
-        *("clients", "defaultDefaultClientScopes", "defaultGroups"),
+        *("clients", "defaultDefaultClientScopes", "defaultGroups", "defaultRoles"),
         *(
             "defaultOptionalClientScopes",
             "groups",
@@ -267,7 +274,7 @@ IMPORTED: Final = frozenset(
 UNREAD: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(
         (
-            *("applications", "clientTemplates", "defaultRoles", "federatedUsers"),
+            *("applications", "clientTemplates", "federatedUsers"),
             *("identityProviderMappers", "identityProviders", "oauthClients", "organizations"),
             *("protocolMappers", "userFederationMappers", "userFederationProviders"),
         ),

@@ -5,7 +5,7 @@ Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps
 for `browserSecurityHeaders`)
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
@@ -319,10 +319,7 @@ def require_known_resources(document: Mapping[str, Any]) -> None:
 
 
 def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the non-empty parts of a realm file that this version does not read.
-
-    The attributes of clients that hold secrets are among them, each by its name.
-    """
+    """Return the non-empty parts of a realm file that this version does not read."""
     given = REALM_TABLE.collect(document, "", [])
     parts = [
         name
@@ -330,13 +327,29 @@ def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
         if given.get(name, ("", None))[1]
         and (name != "components" or carries_unread_components(document))
     ]
+    return (*parts, *parts_not_imported(document))
+
+
+def parts_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what is not read of members that are read: secret attributes, unknown actions.
+
+    Each has its path, without the places in lists.
+    """
     secrets = {
         f"clients.attributes.{describe_name(name)}"
-        for client in document.get("clients") or ()
-        for name, text in (client.get("attributes") or {}).items()
+        for client in _objects(document.get("clients"))
+        for name, text in _members(client.get("attributes"))
         if text is not None and is_left_out(name)
     }
-    return (*parts, *sorted({*secrets, *left_out(document)}))
+    return tuple(sorted({*secrets, *left_out(document)}))
+
+
+def _objects(items: Any) -> Iterable[Mapping[str, Any]]:
+    return (item for item in items if isinstance(item, Mapping)) if isinstance(items, list) else ()
+
+
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, Mapping) else ()
 
 
 def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:

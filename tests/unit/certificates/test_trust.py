@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gateway.certificates.trust import REFUSED_BYTES, REMEMBERED_BYTES
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke_certificate
 from gateway.crypto.x509.parse import parse_certificate

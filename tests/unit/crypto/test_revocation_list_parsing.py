@@ -13,7 +13,7 @@ from cryptography.x509.oid import CRLEntryExtensionOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.revocation.downloads import parse_revocation_lists
+from gateway.crypto.revocation.downloaded_lists import parse_revocation_lists
 from gateway.crypto.revocation.list_set import RevocationListSet
 from gateway.crypto.revocation.revocation_list import (
     RevocationList,

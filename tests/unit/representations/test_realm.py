@@ -287,7 +287,7 @@ def test_the_longest_duration_is_accepted() -> None:
     [
         "",
         " ",
-        "a b",
+        "a b ",
         "a/b",
         "a?b",
         "a#b",
@@ -332,7 +332,7 @@ def test_unknown_settings_too_deep_or_inexact_are_refused() -> None:
 def test_every_wrong_field_is_told_at_once_with_what_is_allowed() -> None:
     found = errors(
         {
-            "realm": "a b",
+            "realm": " a b",
             "ssl_required": "some",
             "otpPolicyDigits": 7,
             "otpPolicyAlgorithm": "MD5",

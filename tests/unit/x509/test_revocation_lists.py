@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
-from gateway.crypto.revocation import revocation_lists
-from gateway.crypto.revocation.downloads import parse_revocation_lists
-from gateway.crypto.revocation.revocation_lists import RevocationLists, RevocationStatus
+from gateway.crypto.revocation import revocation_decision
+from gateway.crypto.revocation.downloaded_lists import parse_revocation_lists
+from gateway.crypto.revocation.revocation_decision import RevocationLists, RevocationStatus
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
     AuthorityFile,
@@ -286,7 +286,7 @@ def test_a_broken_file_is_parsed_once_and_reported_once(
         parsed.append(data)
         return parse_revocation_lists(data)
 
-    monkeypatch.setattr(revocation_lists, "parse_revocation_lists", counted)
+    monkeypatch.setattr(revocation_decision, "parse_revocation_lists", counted)
     with capture_logs() as lines:
         for _ in range(3):
             assert refusal_of(lists, own_pki.path, NOW) is None

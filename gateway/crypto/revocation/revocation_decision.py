@@ -17,7 +17,7 @@ from pathlib import Path
 
 import structlog
 
-from gateway.crypto.revocation.downloads import DownloadedLists, parse_revocation_lists
+from gateway.crypto.revocation.downloaded_lists import DownloadedLists, parse_revocation_lists
 from gateway.crypto.revocation.list_set import (
     RevocationListRule,
     RevocationListSet,
