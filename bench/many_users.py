@@ -63,7 +63,7 @@ def _page(first: int = 0, **query: Any) -> Question:
             for name, value in query.items()
         }
         at = first * count // _PAGE
-        found = await stores.users.search(realm, UserQuery(**asked), at, _PAGE)
+        found = await stores.users.search_users(realm, UserQuery(**asked), at, _PAGE)
         if not found:
             raise BenchError(f"{asked} of {realm} found nobody")
         return found
@@ -74,7 +74,7 @@ def _page(first: int = 0, **query: Any) -> Question:
 def _count(**query: Any) -> Question:
     async def ask(stores: Stores, realm: str, count: int, number: int) -> object:
         del count, number
-        return await stores.users.count(realm, UserQuery(**query))
+        return await stores.users.count_users(realm, UserQuery(**query))
 
     return ask
 
@@ -93,7 +93,7 @@ async def _by_email(stores: Stores, realm: str, count: int, number: int) -> obje
 async def _by_beginning(stores: Stores, realm: str, count: int, number: int) -> object:
     del count
     query = UserQuery(search=f"{user_name(number)}@")
-    (found,) = await stores.users.search(realm, query, 0, _PAGE)
+    (found,) = await stores.users.search_users(realm, query, 0, _PAGE)
     return found
 
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from bench.processes import proportional_bytes
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, parse_authorities
 from gateway.domain.certificates import CertificationPath
 from gateway.domain.realm import Realm

@@ -83,7 +83,7 @@ async def _fill(server: Path, model: UserSession, count: int) -> None:
         pipeline.flush()
     client = create_client(Secret(f"unix://{server}"))
     async with client:
-        found = await RedisSessions(client, SystemClock()).find(model.realm_id, session.id)
+        found = await RedisSessions(client, SystemClock()).find_session(model.realm_id, session.id)
     if found != session:
         raise BenchError(f"the last of the sessions is {found}, not {session}")
 

@@ -20,8 +20,7 @@ _DOCS: Final = Path(__file__).parents[1] / "docs"
 _WAITS_FOR: Final = "Waits for "
 _ATTRIBUTES: Final = "Attributes"
 _REPEATED: Final = (
-    "tests/http/test_setting_effects.py"
-    "::test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field"
+    "tests/http/test_setting_effects.py::test_an_attribute_that_is_also_a_field_changes_the_field"
 )
 
 

@@ -112,7 +112,7 @@ def serve_samples(realm: Realm, themes: Path | None = None, theme: str = "") -> 
             self.send_error(404)
 
         def _send_resource(self, path: str) -> None:
-            content = resources.find(path)
+            content = resources.find_file(path)
             if content is None:
                 self.send_error(404)
                 return

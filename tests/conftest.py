@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins: list[str] = [
+    "tests.support.finished_fixtures",
     "tests.support.garbage_collection",
     "tests.support.time_limit",
     "tests.support.certificates",

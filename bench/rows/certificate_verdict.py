@@ -17,7 +17,7 @@ from bench.context import Bench
 from bench.figures import Figure, Result, at_most
 from gateway.certificates import AnchoredTrust, CertificateTrust, RegisteredAuthoritySelection
 from gateway.crypto.der import CERTIFICATE_LABELS, pem_blocks
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityFile
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
 from gateway.domain.certificates import (
@@ -67,7 +67,7 @@ async def _measure(certificates: Path) -> tuple[Figure, ...]:
     selection = RegisteredAuthoritySelection(store, X509AuthorityFactory(bundle, parser))
     trust = AnchoredTrust(selection, RevocationLists(certificates / "ca.crl", bundle))
     (der,) = pem_blocks((certificates / "device-1.crt").read_bytes(), *CERTIFICATE_LABELS)
-    device = CertificateEvidence(parser.parse(der), ProxyVerdict.VERIFIED, "nginx")
+    device = CertificateEvidence(parser.parse_certificate(der), ProxyVerdict.VERIFIED, "nginx")
     await _verdict(trust, device)
     # Files that were written a moment ago are read again, as times are not exact.
     await asyncio.sleep(_SETTLED.total_seconds())
@@ -82,7 +82,7 @@ async def _measure(certificates: Path) -> tuple[Figure, ...]:
     )
     anchors, leaf = _anchors()
     store.current = RegisteredAuthorities.of(anchors)
-    presented = CertificateEvidence(parser.parse(leaf), ProxyVerdict.FAILED, "nginx")
+    presented = CertificateEvidence(parser.parse_certificate(leaf), ProxyVerdict.FAILED, "nginx")
     pause = await _longest_pause(trust, presented)
     return (
         Figure("known certificate", known * 1e6, "µs", at_most(8, 4)),

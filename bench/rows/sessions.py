@@ -136,7 +136,7 @@ async def _online(site: Site, realm: str, session_id: str) -> "UserSession":
 
     settings = load_settings(environment=site.environment(), env_file=Path("/nonexistent"))
     async with open_services(settings) as services:
-        found = await services.online_sessions.find(realm, session_id)
+        found = await services.online_sessions.find_session(realm, session_id)
     if found is None:
         raise BenchError("the session that was begun is not there")
     return found
@@ -151,7 +151,7 @@ async def _check(site: Site, place: _Place, last: str, count: int) -> None:
     environment = site.environment(database_url=place.url)
     settings = load_settings(environment=environment, env_file=Path("/nonexistent"))
     async with open_services(settings) as services, services.database.read() as stores:
-        first = await stores.offline_sessions.find(ROTATING_PEOPLE, place.session_id)
-        found = await stores.offline_sessions.find(ROTATING_PEOPLE, last)
+        first = await stores.offline_sessions.find_session(ROTATING_PEOPLE, place.session_id)
+        found = await stores.offline_sessions.find_session(ROTATING_PEOPLE, last)
     if first is None or found is None or found != like(first, count - 1, last, found.user_id):
         raise BenchError(f"the last of the sessions is {found}, not like {first}")

@@ -1,4 +1,4 @@
-"""What users do with their own accounts: one use case per action, for JSON and for pages."""
+"""The actions of users on their own accounts: one use case each, for JSON and for pages."""
 
 from dataclasses import dataclass
 

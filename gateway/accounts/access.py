@@ -1,7 +1,7 @@
 """The user of an account, by an access token or a browser session, and the rights of that user.
 
 The rights are the roles of the client `account` that the user has now, limited to the scope of the
-token. A user who is disabled is refused, whatever the proof. A temporary lock-out refuses new
+token. A disabled user is refused with every proof. A temporary lock-out refuses new
 sign-ins alone. Keycloak: 17.1 access; attacks: D3
 """
 
@@ -50,10 +50,9 @@ _READING: Final = frozenset(role for role in AccountRole if role.startswith("vie
 class AccountCaller:
     """A user who reads or changes the own account.
 
-    `session` is the one in which the user is signed in, None for a token without a session.
-    `client` is the one that the token was issued to, None for a page of the gateway itself.
-    `acr` is the class of the sign-in that the token names, None where it names none.
-    What is done is noted in the event of `request`.
+    `session` is the user's, None for a token without one. `client` is the client of the token, None
+    for a page of the gateway. `acr` is that of the token. Changes are noted in the event of
+    `request`.
     """
 
     request: ProtocolRequest
@@ -92,7 +91,7 @@ class AccountCaller:
             raise Forbidden(f"none of the roles {', '.join(sufficient)} of the client {ACCOUNT}")
 
     def is_current(self, session: UserSession) -> bool:
-        """Tell whether the user is signed in by this session."""
+        """Return whether the user is signed in by this session."""
         return self.session is not None and self.session.id == session.id
 
 
@@ -109,18 +108,13 @@ class AccountAccess:
     async def by_token(
         self, request: ProtocolRequest, credential: TokenCredential | None
     ) -> AccountCaller:
-        """Return the bearer of an access token of this realm for the audience `account`.
-
-        Raises ProofRefused for the wrong DPoP proof, OriginRefused for a page that the client of
-        the token does not list.
-        """
+        """Return the bearer of a token for `account`; raises ProofRefused and OriginRefused too."""
         await self._require_offered(request)
         if credential is None:
             raise NotAuthenticated("no bearer token")
         try:
-            active = await self._access_tokens.active(request, credential.token)
-            client = active.client.client
-            await self._constraint.require(request, client, active.claims, credential)
+            active = await self._access_tokens.find_active(request, credential.token)
+            await self._constraint.require(request, active.client.client, active.claims, credential)
         except ProofRefused:
             raise
         except (InvalidToken, OAuthError) as error:
@@ -152,8 +146,7 @@ class AccountAccess:
         return self._known(AccountCaller(request, user, _account_roles(user.roles), session))
 
     async def _require_offered(self, request: ProtocolRequest) -> None:
-        client = await self._directory.client(request.realm.realm.id, ACCOUNT)
-        if not is_usable_client(client):
+        if not is_usable_client(await self._directory.client(request.realm.realm.id, ACCOUNT)):
             raise NotFound("account management not enabled")
 
     @staticmethod
@@ -165,7 +158,6 @@ class AccountAccess:
 
 
 def _held(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles:
-    """Return the roles that the user has now and that the token may carry."""
     names = str(active.claims.get("scope", "")).split()
     granted = still_granted(realm, active.client.client, names)
     return carried_roles(active.client, active.user, granted.permitted_to(active.user.roles))
@@ -177,10 +169,7 @@ def _account_roles(held: EffectiveRoles) -> frozenset[AccountRole]:
 
 
 def _require_audience(realm: RealmEntry, active: ActiveToken) -> None:
-    """Raise NotAuthenticated unless the token is meant for `account`.
-
-    A lightweight token has the audiences that its introspection has.
-    """
+    """Raise NotAuthenticated unless the token, as introspection shows it, is for `account`."""
     audiences = audiences_of(active.claims)
     if ACCOUNT not in audiences and active.context.lightweight:
         names = str(active.claims.get("scope", "")).split()

@@ -1,7 +1,4 @@
-"""The applications of a user, and the consents that the user has given them.
-
-Keycloak: 17.5 (applications and consents of the account API)
-"""
+"""The applications of a user, and their consents. Keycloak: 17.5 applications."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,54 +24,51 @@ class OwnConsent:
 
 
 class AccountConsents:
-    """The use cases.
+    """Consents to client scopes, which are named by id and must be the client's.
 
-    All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable.
-
-    A consent names client scopes by their ids: those of the client, no others of the realm.
-
-    Keycloak: 17.5 applications.
+    All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable. Keycloak: 17.5
+    applications.
     """
 
     def __init__(self, database: Database, online: OnlineSessionStore) -> None:
         self._database = database
         self._online = online
 
-    async def find(self, caller: AccountCaller, client_id: str) -> OwnConsent | None:
+    async def find_consent(self, caller: AccountCaller, client_id: str) -> OwnConsent | None:
         """Return the consent to the client with that public name, None without one."""
         caller.require(
             AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_CONSENT, AccountRole.MANAGE_CONSENT
         )
         async with self._database.read() as stores:
             client = await _consenting_client(stores, caller, client_id)
-            found = await stores.consents.find(caller.realm.id, caller.user_id, client.id)
+            found = await stores.consents.find_consent(caller.realm.id, caller.user_id, client.id)
         return None if found is None else shown_consent(caller, found)
 
-    async def store(
+    async def store_consent(
         self, caller: AccountCaller, client_id: str, scope_ids: Sequence[str]
     ) -> OwnConsent:
         """Consent to these scopes and no others; raises InvalidRequest for an unknown scope."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.MANAGE_CONSENT)
         event, now = caller.request.event, caller.request.now
-        event.begin(EventType.GRANT_CONSENT)
+        event.kind = EventType.GRANT_CONSENT
         realm_id, user_id = caller.realm.id, caller.user_id
         async with self._database.write() as stores:
             client = await _consenting_client(stores, caller, client_id)
             names = tuple(dict.fromkeys(_scope_names(caller, client, scope_ids)))
-            before = await stores.consents.find(realm_id, user_id, client.id)
+            before = await stores.consents.find_consent(realm_id, user_id, client.id)
             consent = Consent(realm_id, user_id, client.id, names, now, now)
-            await stores.consents.put(consent)
+            await stores.consents.put_consent(consent)
         if before is not None:
-            event.begin(EventType.UPDATE_CONSENT)
+            event.kind = EventType.UPDATE_CONSENT
             consent = replace(consent, created_at=before.created_at)
         event.details |= {Detail.GRANTED_CLIENT: client_id, Detail.SCOPE: " ".join(names)}
         return shown_consent(caller, consent)
 
-    async def revoke(self, caller: AccountCaller, client_id: str) -> None:
+    async def revoke_consent(self, caller: AccountCaller, client_id: str) -> None:
         """Withdraw the consent with all tokens that it allowed; there may be none."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.MANAGE_CONSENT)
         user, event = caller.user.user, caller.request.event
-        event.begin(EventType.REVOKE_GRANT)
+        event.kind = EventType.REVOKE_GRANT
         async with self._database.write() as stores:
             client = await _consenting_client(stores, caller, client_id)
             withdrawn = await withdraw_consent(stores, user, client)
@@ -95,7 +89,7 @@ async def _consenting_client(stores: Stores, caller: AccountCaller, client_id: s
         text = f"No client with clientId: {client_id} found."
         event = caller.request.event
         event.details[Detail.REASON] = text
-        event.fail(EventError.CLIENT_NOT_FOUND)
+        event.error = EventError.CLIENT_NOT_FOUND
         raise MissingPart(text)
     return client
 
@@ -112,17 +106,14 @@ def _scope_names(caller: AccountCaller, client: Client, ids: Sequence[str]) -> I
             text = f"Scope id {scope_id} does not exist for client {client.client_id}."
             event = caller.request.event
             event.details[Detail.REASON] = text
-            event.fail(EventError.INVALID_SCOPE)
+            event.error = EventError.INVALID_SCOPE
             raise InvalidRequest(text)
         yield names[scope_id]
 
 
 @dataclass(frozen=True, slots=True)
 class OwnApplication:
-    """A client and what the user has to do with it.
-
-    `in_use`: it takes part in a live session; `offline_access`: it has an offline session.
-    """
+    """A client with its live session (`in_use`), offline session and consent of the user."""
 
     client: Client
     in_use: bool
@@ -131,17 +122,16 @@ class OwnApplication:
 
 
 class AccountApplications:
-    """The use case; it raises Forbidden and StoreUnavailable.
-
-    Keycloak: 17.5 applications.
-    """
+    """The use case; it raises Forbidden and StoreUnavailable. Keycloak: 17.5 applications."""
 
     def __init__(self, database: Database, directory: Directory, sessions: AccountSessions) -> None:
         self._database = database
         self._directory = directory
         self._sessions = sessions
 
-    async def list(self, caller: AccountCaller, name: str = "") -> tuple[OwnApplication, ...]:
+    async def list_applications(
+        self, caller: AccountCaller, name: str = ""
+    ) -> tuple[OwnApplication, ...]:
         """Return the applications whose display name contains `name`, by public name."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_APPLICATIONS)
         live = await self._sessions.live(caller)

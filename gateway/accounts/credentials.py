@@ -1,7 +1,4 @@
-"""The user's own credentials: their types, their labels, and their removal.
-
-A type is listed where a flow of the realm checks it. Keycloak: 17.4 credentials
-"""
+"""The user's credentials of the types that the realm checks. Keycloak: 17.4 credentials."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -53,7 +50,7 @@ _UNKNOWN_LEVEL: Final = NO_LEVEL - 1
 
 
 class Category(IntEnum):
-    """What a credential is for, in the order of the list."""
+    """The uses of a credential, in the order of the list."""
 
     BASIC_AUTHENTICATION = 1
     TWO_FACTOR = 2
@@ -146,7 +143,7 @@ class AccountCredentials:
         self._database = database
         self._updates = updates
 
-    async def list(self, caller: AccountCaller) -> tuple[OwnCredentialType, ...]:
+    async def list_credentials(self, caller: AccountCaller) -> tuple[OwnCredentialType, ...]:
         """Return the types in their order, without those of which the user can do nothing."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         held = await self._database.lookups.credentials(caller.realm.id, caller.user_id)
@@ -155,10 +152,12 @@ class AccountCredentials:
         found = (_type(caller, kind, held) for kind in sorted(kinds, key=_place))
         return tuple(one for one in found if one.credentials or one.create_action)
 
-    async def label(self, caller: AccountCaller, credential_id: str, label: str | None) -> None:
+    async def label_credential(
+        self, caller: AccountCaller, credential_id: str, label: str | None
+    ) -> None:
         """Store what the user calls a credential, None for nothing; raises NotFound."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
-        async with self._update(caller) as update:
+        async with self._begin_update(caller) as update:
             held = await held_credentials(update)
             found = next((one for one in held if one.id == credential_id), None)
             if found is None:
@@ -166,23 +165,22 @@ class AccountCredentials:
             named = replace(found, label=label)
             await update.stores.users.update_label_and_priority(caller.realm.id, named)
 
-    async def remove(self, caller: AccountCaller, credential_id: str) -> None:
+    async def remove_credential(self, caller: AccountCaller, credential_id: str) -> None:
         """Delete a credential.
 
-        Raises NotFound, InvalidRequest for a type that is not deleted, and InsufficientLevel for a
-        sign-in of a lower level than the credential is of.
+        Raises NotFound, InvalidRequest for a type that is not deleted, and InsufficientLevel where
+        the credential has a higher level than the sign-in.
         """
         caller.require(AccountRole.MANAGE_ACCOUNT)
-        async with self._update(caller) as update:
-            held = await held_credentials(update)
-            found = _removable(caller, held, credential_id)
+        async with self._begin_update(caller) as update:
+            found = _removable(caller, await held_credentials(update), credential_id)
             await update.stores.users.remove_credential(caller.realm.id, found)
         _note_removal(caller, found)
 
     @asynccontextmanager
-    async def _update(self, caller: AccountCaller) -> AsyncIterator[AccountUpdate]:
+    async def _begin_update(self, caller: AccountCaller) -> AsyncIterator[AccountUpdate]:
         try:
-            async with self._updates.begin(caller.realm.id, caller.user_id) as update:
+            async with self._updates.begin_update(caller.realm.id, caller.user_id) as update:
                 yield update
         except (InvalidUserCredentials, AccountDisabled) as refusal:
             raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
@@ -203,14 +201,10 @@ def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id:
 
 
 def _level(caller: AccountCaller) -> int:
-    """Return the level of the `acr` of the token; one below all others without it.
-
-    It is no higher than the session has reached: a client names levels as it likes.
-    """
+    """Return the level of the token's `acr`, at most the session's: clients name levels freely."""
     if caller.acr is None or caller.client is None or caller.session is None:
         return _UNKNOWN_LEVEL
-    names = levels_of(caller.realm, caller.client.client)
-    level = level_of(caller.acr, names)
+    level = level_of(caller.acr, levels_of(caller.realm, caller.client.client))
     if level is None:
         return _UNKNOWN_LEVEL
     return min(level, level_of_session(caller.entry.sign_in.browser, caller.session.notes))
@@ -219,7 +213,7 @@ def _level(caller: AccountCaller) -> int:
 def _note_removal(caller: AccountCaller, credential: Credential) -> None:
     """Note the event; Keycloak records a second one for a one-time password."""
     event = caller.request.event
-    event.begin(EventType.REMOVE_CREDENTIAL)
+    event.kind = EventType.REMOVE_CREDENTIAL
     event.details |= {
         Detail.CREDENTIAL_TYPE: credential.type,
         Detail.SELECTED_CREDENTIAL_ID: credential.id,
@@ -231,7 +225,6 @@ def _note_removal(caller: AccountCaller, credential: Credential) -> None:
 
 
 def _checked_types(caller: AccountCaller) -> Iterator[str]:
-    """Yield the types of credentials that the flows of the realm check."""
     passkeys = caller.realm.web_authn_passwordless.passkeys_enabled
     for step in caller.entry.sign_in.every_step():
         kind = KIND_OF.get(step.authenticator)

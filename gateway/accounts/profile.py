@@ -1,11 +1,8 @@
-"""The user's own profile, and the groups that the user is a member of.
-
-Keycloak: 17.2 profile, 17.6 groups
-"""
+"""The user's own profile, and the groups that the user is a member of."""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
@@ -32,8 +29,6 @@ from gateway.domain.users import User
 from gateway.representations.accounts import OwnValues
 from gateway.representations.user_profile import render_metadata
 
-_CONTEXT: Final = "ACCOUNT"
-
 
 @dataclass(frozen=True, slots=True)
 class ShownProfile:
@@ -45,16 +40,13 @@ class ShownProfile:
 
 
 class AccountProfile:
-    """The use cases. All raise Forbidden and StoreUnavailable.
-
-    Keycloak: 17.2 profile.
-    """
+    """The use cases. All raise Forbidden and StoreUnavailable. Keycloak: 17.2 profile."""
 
     def __init__(self, database: Database, updates: ProfileUpdates) -> None:
         self._database = database
         self._updates = updates
 
-    async def read(self, caller: AccountCaller, *, with_metadata: bool) -> ShownProfile:
+    async def read_profile(self, caller: AccountCaller, *, with_metadata: bool) -> ShownProfile:
         """Return the profile as it is stored now."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         realm = caller.realm
@@ -77,12 +69,8 @@ class AccountProfile:
         )
         return ShownProfile(user, values, metadata)
 
-    async def replace(self, caller: AccountCaller, sent: OwnValues) -> ProfileChange:
-        """Store the values of a document: what it leaves out is removed.
-
-        Raises ProfileRejected, and NotAuthenticated for a user who was removed or disabled
-        meanwhile.
-        """
+    async def replace_profile(self, caller: AccountCaller, sent: OwnValues) -> ProfileChange:
+        """Store a document and remove omitted values; raises ProfileRejected, NotAuthenticated."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
         return await _note_change(caller, self._updates.replace(profile, caller.user_id, sent))
@@ -97,7 +85,7 @@ class AccountProfile:
         violations = () if rejected is None else rejected.violations
         return OwnProfile(caller.entry).fields(caller.user.user, sent, violations)
 
-    async def store(self, caller: AccountCaller, sent: Mapping[str, str]) -> ProfileChange:
+    async def store_profile(self, caller: AccountCaller, sent: Mapping[str, str]) -> ProfileChange:
         """Store the values of a form: what it leaves out stays; raises as `replace` does."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
@@ -105,14 +93,13 @@ class AccountProfile:
 
 
 async def _note_change(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> ProfileChange:
-    """Note the change in the event of the request."""
     try:
         change = await changing
     except (InvalidUserCredentials, AccountDisabled) as refusal:
         raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
     event = caller.request.event
-    event.begin(EventType.UPDATE_PROFILE)
-    event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}
+    event.kind = EventType.UPDATE_PROFILE
+    event.details |= {Detail.CONTEXT: "ACCOUNT", **change.details}
     return change
 
 
@@ -122,15 +109,12 @@ def rules_for(caller: AccountCaller) -> UserProfile:
 
 
 class AccountGroups:
-    """The use cases; they raise Forbidden and StoreUnavailable.
-
-    Keycloak: 17.6 groups.
-    """
+    """The use cases; they raise Forbidden and StoreUnavailable. Keycloak: 17.6 groups."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def list(self, caller: AccountCaller) -> tuple[Group, ...]:
+    async def list_groups(self, caller: AccountCaller) -> tuple[Group, ...]:
         """Return the direct groups by path."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_GROUPS)
         async with self._database.read() as stores:

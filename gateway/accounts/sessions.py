@@ -1,7 +1,4 @@
-"""The user's own sessions, listed by device and ended, and the certificates of past sign-ins.
-
-Keycloak: 17.3 account sessions
-"""
+"""The user's own sessions, listed by device and ended, and the certificates of past sign-ins."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,12 +53,10 @@ class OwnDevice:
 
 
 class AccountSessions:
-    """The use cases. All raise Forbidden and StoreUnavailable.
+    """Lists and ends sessions. All raise Forbidden and StoreUnavailable.
 
-    The end of one session leaves the offline session that applications began in it, as in Keycloak;
-    the end of all ends offline sessions too. Both end the link to a new address.
-
-    Keycloak: 17.3 account sessions.
+    Ending one session leaves its offline session, as in Keycloak; ending all ends offline sessions
+    too. Both end the link to a new address. Keycloak: 17.3 account sessions.
     """
 
     def __init__(
@@ -71,7 +66,7 @@ class AccountSessions:
         self._online = online
         self._sessions = sessions
 
-    async def list(self, caller: AccountCaller) -> tuple[OwnSession, ...]:
+    async def list_sessions(self, caller: AccountCaller) -> tuple[OwnSession, ...]:
         """Return the live sessions, oldest first."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         found = await self.live(caller)
@@ -81,15 +76,15 @@ class AccountSessions:
     async def devices(self, caller: AccountCaller) -> tuple[OwnDevice, ...]:
         """Return the live sessions by system, the one used last first."""
         by_system: dict[tuple[str, str], list[OwnSession]] = {}
-        for one in await self.list(caller):
+        for one in await self.list_sessions(caller):
             by_system.setdefault((one.device.system, one.device.system_version), []).append(one)
         devices = (_own_device(sessions) for sessions in by_system.values())
         return tuple(sorted(devices, key=lambda device: device.used_at, reverse=True))
 
     async def end(self, caller: AccountCaller, session_id: str) -> bool:
-        """End one session; tell whether the user has it. Another user's session stays."""
+        """End one session of the user, and return whether the user has it."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
-        found = await self._online.find(caller.realm.id, session_id)
+        found = await self._online.find_session(caller.realm.id, session_id)
         if found is None or found.user_id != caller.user_id:
             return False
         await self._sessions.log_out_of_browser(found, caller.request.now)
@@ -98,10 +93,7 @@ class AccountSessions:
         return True
 
     async def end_all(self, caller: AccountCaller, *, current: bool) -> int:
-        """End all sessions, online and offline; return how many.
-
-        The current one, and the offline one that applications began in it, only where asked for.
-        """
+        """End all sessions and return their number; `current` includes the caller's own."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         keep = None if current else caller.session
         realm, user, now = caller.realm, caller.user_id, caller.request.now
@@ -110,11 +102,10 @@ class AccountSessions:
         return len(ended)
 
     async def has_others(self, caller: AccountCaller) -> bool:
-        """Tell whether there is a session, online or offline, beside the current one."""
+        """Return whether there is a session, online or offline, beside the current one."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         realm_id, user_id = caller.realm.id, caller.user_id
-        others = await self._sessions.list_others(realm_id, user_id, keep=caller.session)
-        return bool(others)
+        return bool(await self._sessions.list_others(realm_id, user_id, keep=caller.session))
 
     async def live(self, caller: AccountCaller) -> tuple[UserSession, ...]:
         """Return the online sessions that last."""
@@ -124,11 +115,10 @@ class AccountSessions:
 
 
 def _note_ended(caller: AccountCaller, ended: Sequence[str]) -> None:
-    """Note an event of each session that has ended."""
     event = caller.request.event
     for session_id in ended:
         if event.kind is None:
-            event.begin(EventType.LOGOUT)
+            event.kind = EventType.LOGOUT
             event.session_id = session_id
         else:
             event.other_sessions += (session_id,)
@@ -185,11 +175,7 @@ class SignInCertificate:
 
 
 class AccountCertificates:
-    """The use case; it raises Forbidden and StoreUnavailable.
-
-    The certificates of past sign-ins are known while the realm keeps events, and only where it
-    records sign-ins: sessions and credentials store no certificate.
-    """
+    """Lists certificates of stored sign-ins; raises Forbidden and StoreUnavailable."""
 
     def __init__(self, database: Database, log: EventLog) -> None:
         self._database = database
@@ -197,11 +183,11 @@ class AccountCertificates:
 
     @staticmethod
     def are_used(caller: AccountCaller) -> bool:
-        """Tell whether a flow of the realm signs users in by a certificate."""
+        """Return whether a flow of the realm signs users in by a certificate."""
         steps = caller.entry.sign_in.every_step()
         return any(step.authenticator in _CERTIFICATE_DETAILS for step in steps)
 
-    async def list(self, caller: AccountCaller) -> tuple[SignInCertificate, ...]:
+    async def list_certificates(self, caller: AccountCaller) -> tuple[SignInCertificate, ...]:
         """Return the certificates of the latest sign-ins, the one used last first."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         await self._log.settle()
@@ -226,7 +212,6 @@ def _certificate_names(event: UserEvent) -> tuple[str, str, str]:
 
 
 def _certificate_seen(names: tuple[str, ...], events: Sequence[UserEvent]) -> SignInCertificate:
-    """Return the certificate of these events, the latest first."""
     serial, subject, issuer = names
     return SignInCertificate(
         serial,

@@ -1,31 +1,72 @@
-"""One administrative change: its transaction, its admin events, and what it invalidates.
+"""One administrative change: its transaction, its admin events, and its invalidations.
 
 Events are stored in the transaction of the change; gateways are notified once it is committed.
 Keycloak: 10.4 admin events, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio
+import hashlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ParamSpec
+from typing import Final, ParamSpec, TypeGuard
+
+import orjson
 
 from gateway.admin.access import Acting, require_may_change_realm, require_may_control
-from gateway.admin.entity_tags import names_state, require_match
 from gateway.domain.callers import Caller
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
-from gateway.domain.ports.invalidation import Invalidation, Topics, realm_topic
+from gateway.domain.ports.invalidation import Invalidation, Topics
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import NotFound
+from gateway.domain.refusals import NotFound, PreconditionFailed
 from gateway.representations.events import recorded
 from gateway.representations.field_table import FieldTable
 
 Given = ParamSpec("Given")
+
+
+_TAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]*"')
+
+
+_ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedDocument:
+    """The text of a JSON document, and its tag in its quotes."""
+
+    body: bytes = field(repr=False)
+    tag: str
+
+    @classmethod
+    def of(cls, document: object) -> "RenderedDocument":
+        body = orjson.dumps(document)
+        return cls(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+
+
+def entity_tag(document: object) -> str:
+    """Return the tag of a JSON document, in its quotes."""
+    return RenderedDocument.of(document).tag
+
+
+def names_state(if_match: str | None) -> TypeGuard[str]:
+    """Tell whether the header names states; `*` and no header take every state."""
+    return if_match is not None and if_match.strip() != _ANY
+
+
+def require_match(if_match: str | None, *documents: object) -> None:
+    """Raise PreconditionFailed if the header names another state than each of the documents."""
+    if not names_state(if_match):
+        return
+    known = {found.group() for found in _TAG.finditer(if_match)}
+    if known.isdisjoint(map(entity_tag, documents)):
+        raise PreconditionFailed("it has changed since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +138,7 @@ class Change:
     ) -> None:
         """Note the event; `representation` is the JSON that was sent, with its secrets.
 
-        `fields` says what is recorded of it; without a table the kind of the resource does.
+        `fields` are the recorded fields; without a table the kind of the resource decides.
         """
         self._noted.append(_Noted(operation, resource, path, representation, fields))
 
@@ -129,13 +170,9 @@ class Changes:
     """Opens the transactions of changes."""
 
     def __init__(self, database: Database, clock: Clock, invalidation: Invalidation) -> None:
-        self._database = database
-        self._clock = clock
+        self.database = database
+        self.clock = clock
         self._invalidation = invalidation
-
-    def now(self) -> datetime:
-        """Return the current instant, for what is prepared before a transaction."""
-        return self._clock.now()
 
     @asynccontextmanager
     async def begin(
@@ -147,11 +184,11 @@ class Changes:
     ) -> AsyncIterator[Change]:
         """Open the transaction of a change to a realm; `alone` locks the realm's row.
 
-        `expect` names what the change will read, so that it comes with the realm.
+        `expect` announces further reads of the change, which come with the realm.
         Raises NotFound if the realm is gone, Forbidden if an object that the request controls has
         more rights than the caller, and StoreUnavailable.
         """
-        async with self._database.write() as stores:
+        async with self.database.write() as stores:
             if expect is not None:
                 expect(stores)
             find = stores.realms.get_for_update if alone else stores.realms.find_by_name
@@ -160,7 +197,7 @@ class Changes:
                 raise NotFound("Realm not found.")
             if acting.controls:
                 await require_may_control(acting, stores, *acting.controls, lock=True)
-            change = Change(stores, realm, acting, self._clock.now())
+            change = Change(stores, realm, acting, self.clock.now())
             yield change
             await change.finish()
         # The change is committed: gateways that a message does not reach read the change log.
@@ -172,22 +209,10 @@ class Changes:
 class Administration:
     """Use cases that read the database and change it; the classes of capabilities extend it."""
 
-    def __init__(self, database: Database, changes: Changes) -> None:
-        self._database = database
-        self._changes = changes
-
-
-class RealmCaches:
-    """Removes a realm from the caches of gateways; changes are announced without it."""
-
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
-
-    async def clear(self, acting: Acting, path: str) -> None:
-        """Remove settings, keys, clients and users of the realm; `path` is that of the event."""
-        async with self._changes.begin(acting) as change:
-            change.record(OperationType.ACTION, ResourceType.REALM, path)
-            change.invalidate(realm_topic(acting.realm.id))
+        self._database = changes.database
+        self._clock = changes.clock
 
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:

@@ -5,7 +5,7 @@ A change of the client's document decides on it: tokens then carry the administr
 the caller has, at most. Other changes, as of its mappers, its secret, or a client scope that it
 uses, only take roles away. The built-in clients, to which administrators sign in, have the reach of
 everything: only a caller with the rights of all accounts of the realm changes it, and disables
-them. A client that is enabled again carries what the caller has, at most: its tokens were refused.
+them. A client that is enabled again carries at most the caller's roles: its tokens were refused.
 
 Every client is stored by this module. See docs/decisions/0022-reach-of-clients.md
 """
@@ -95,7 +95,7 @@ async def rename_in_reaches(stores: Stores, master: Realm, before: str, after: s
 
     Another realm of the former name would have its roles in them otherwise.
     """
-    for client in await stores.clients.list(master.id):
+    for client in await stores.clients.list_clients(master.id):
         owned = {role for role in client.reach.roles if role.startswith(f"{before}/")}
         if owned:
             kept = client.reach.roles - owned

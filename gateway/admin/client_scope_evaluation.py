@@ -12,9 +12,15 @@ from typing import Any, Final
 
 from gateway.admin.access import existing
 from gateway.domain.clients import OPENID_CONNECT, Client, ProtocolMapper
-from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, UserEntry
+from gateway.domain.ports.lookups import (
+    ClientEntry,
+    Directory,
+    RealmEntry,
+    TokenExample,
+    TokenPreview,
+    UserEntry,
+)
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.token_preview import TokenExample, TokenPreview
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
@@ -22,7 +28,7 @@ from gateway.domain.roles import ListedRole
 from gateway.representations.roles import role_answer
 
 OF_THE_REALM: Final = ""
-"""Stands for the roles of the realm where a client's internal id stands for its own."""
+"""Names the roles of the realm where a client's internal id names the roles of the client."""
 _NO_CLIENT: Final = "Could not find client"
 
 
@@ -78,7 +84,9 @@ class ScopeEvaluation:
         async with self.database.read() as stores:
             if owner and await stores.clients.find_by_id(asked.realm.id, owner) is None:
                 raise NotFound("Role Container not found")
-            every = await stores.role_catalogue.list(asked.realm.id, RoleQuery(container=owner))
+            every = await stores.role_catalogue.list_roles(
+                asked.realm.id, RoleQuery(container=owner)
+            )
             reached = await in_scope(stores, asked.realm, entry.client, ids, owner)
         known = {role.role.id for role in reached}
         return [role_answer(role) for role in every if (role.role.id in known) is granted]
@@ -129,7 +137,7 @@ async def in_scope(
     A client's own roles count as well, and all roles where its scope is full. Client scopes are
     named by their ids.
     """
-    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=container))
+    found = await stores.role_catalogue.list_roles(realm.id, RoleQuery(container=container))
     if client is not None and client.full_scope_allowed:
         return found
     of_client = None if client is None else client.id

@@ -45,29 +45,31 @@ _LISTS: Final = {
 class ClientScopeAdministration(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
 
-    async def list(self, acting: Acting) -> list[dict[str, Any]]:
+    async def list_scopes(self, acting: Acting) -> list[dict[str, Any]]:
         """Return the scopes by name; none to a caller who may only query."""
         if not acting.rights.has(*VIEW_CLIENTS):
             return []
         async with self._database.read() as stores:
-            scopes = await stores.client_scopes.list(acting.realm.id)
+            scopes = await stores.client_scopes.list_values(acting.realm.id)
         return [render_client_scope(scope) for scope in scopes]
 
-    async def get(self, acting: Acting, scope_id: str) -> dict[str, Any]:
+    async def get_scope(self, acting: Acting, scope_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
             return render_client_scope(await get_client_scope(stores, acting.realm, scope_id))
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        _validate({"protocol": None, "name": None, **document})
+    async def create_scope(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        _validate_scope({"protocol": None, "name": None, **document})
         async with self._changes.begin(acting, alone=True) as change:
             scope = parse_client_scope(document, change.realm.id)
             await change.stores.client_scopes.add(change.realm.id, scope)
             await lower_reach_of_scope(change, scope.name)
-            _note(change, OperationType.CREATE, _path(scope), document)
+            _record_change(change, OperationType.CREATE, _path(scope), document)
         return scope.id
 
-    async def replace(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
-        _validate(
+    async def replace_scope(
+        self, acting: Acting, scope_id: str, document: Mapping[str, Any]
+    ) -> None:
+        _validate_scope(
             {
                 name: value
                 for name, value in document.items()
@@ -85,48 +87,50 @@ class ClientScopeAdministration(Administration):
             if changes_reach_of_clients(before, scope):
                 await lower_reach_of_scope(change, before.name, scope.name)
             if scope != before:
-                await change.stores.client_scopes.put(change.realm.id, scope)
+                await change.stores.client_scopes.put_value(change.realm.id, scope)
             if scope.name != before.name:
                 await _rename_in_clients(change, before, scope.name)
-            _note(change, OperationType.UPDATE, _path(scope), document)
+            _record_change(change, OperationType.UPDATE, _path(scope), document)
 
-    async def remove(self, acting: Acting, scope_id: str) -> None:
+    async def remove_scope(self, acting: Acting, scope_id: str) -> None:
         """Remove a scope, also from clients; raises InvalidRequest for the last one."""
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             scope = await get_client_scope(stores, realm, scope_id)
             change.require_match(render_client_scope, scope)
-            if len(await stores.client_scopes.list(realm.id)) == 1:
+            if len(await stores.client_scopes.list_values(realm.id)) == 1:
                 raise InvalidRequest("You are not allowed to delete all the client scopes.")
-            await stores.client_scopes.remove(realm.id, scope.id)
+            await stores.client_scopes.remove_value(realm.id, scope.id)
             await _rename_in_clients(change, scope, None)
-            _note(change, OperationType.DELETE, _path(scope))
+            _record_change(change, OperationType.DELETE, _path(scope))
 
-    async def listed(self, realm: Realm, listed: RealmDefault) -> Sequence[dict[str, Any]]:
+    async def list_realm_scopes(
+        self, realm: Realm, listed: RealmDefault
+    ) -> Sequence[dict[str, Any]]:
         async with self._database.read() as stores:
-            scopes = await stores.client_scopes.list(realm.id)
+            scopes = await stores.client_scopes.list_values(realm.id)
         return [render_reference(scope) for scope in scopes if scope.realm_default is listed]
 
-    async def put_in_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
+    async def add_to_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
         """Add a scope to a list; raises InvalidRequest where it is in one already."""
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 raise duplicate_resource()
-            await change.stores.client_scopes.put(
+            await change.stores.client_scopes.put_value(
                 change.realm.id, replace(scope, realm_default=listed)
             )
-            _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
+            _record_change(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
 
-    async def take_from_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
+    async def remove_from_list(self, acting: Acting, scope_id: str, listed: RealmDefault) -> None:
         """Remove a scope from either list, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
-                await change.stores.client_scopes.put(
+                await change.stores.client_scopes.put_value(
                     change.realm.id, replace(scope, realm_default=None)
                 )
-            _note(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
+            _record_change(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
 
 
 _MAPPERS: Final = frozenset({"protocolMappers", "protocol_mappers"})
@@ -138,10 +142,10 @@ async def get_client_scope(
     stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
 ) -> ClientScope:
     """Return the scope with that id; raises NotFound with the text `missing`."""
-    return existing(await stores.client_scopes.find(realm.id, scope_id), missing)
+    return existing(await stores.client_scopes.find_value(realm.id, scope_id), missing)
 
 
-def _validate(document: Mapping[str, Any]) -> None:
+def _validate_scope(document: Mapping[str, Any]) -> None:
     """Raise InvalidRequest for a name or a protocol that Keycloak refuses."""
     name = document.get("name")
     if isinstance(name, dict | list):
@@ -156,7 +160,7 @@ def _validate(document: Mapping[str, Any]) -> None:
 async def _rename_in_clients(change: Change, scope: ClientScope, name: str | None) -> None:
     """Rename or, with None, remove the scope in the clients that have it."""
     stores = change.stores
-    for one in await stores.clients.list(scope.realm_id):
+    for one in await stores.clients.list_clients(scope.realm_id):
         if with_scope_renamed(one, scope.name, name) == one:
             continue
         client = await stores.clients.get_for_update(scope.realm_id, one.id)
@@ -183,7 +187,7 @@ def _path(scope: ClientScope) -> str:
     return f"client-scopes/{scope.id}"
 
 
-def _note(
+def _record_change(
     change: Change, operation: OperationType, path: str, representation: object = None
 ) -> None:
     change.record(operation, ResourceType.CLIENT_SCOPE, path, representation)
@@ -201,14 +205,14 @@ def inherited_from(scopes: Iterable[ClientScope]) -> InheritedScopes:
 
 
 class ScopeChoice:
-    """Chooses among the client scopes of a realm those that a client may have."""
+    """Limits the scopes of a client to the client scopes of the realm."""
 
     def __init__(self, scopes: Iterable[ClientScope]) -> None:
         self._names: dict[str, set[str]] = defaultdict(set)
         for scope in scopes:
             self._names[scope.protocol].add(scope.name)
 
-    def of(self, client: Client) -> Client:
+    def choose_scopes(self, client: Client) -> Client:
         """Return the client without scopes that the realm lacks for its protocol."""
         known = self._names[client.protocol]
         default = tuple(name for name in client.default_client_scopes if name in known)
@@ -225,9 +229,9 @@ class ScopeChoice:
 
 async def chosen_scopes(stores: Stores, client: Client) -> Client:
     """Return the client without scopes that the realm lacks for its protocol."""
-    return chosen_from(await stores.client_scopes.list(client.realm_id), client)
+    return chosen_from(await stores.client_scopes.list_values(client.realm_id), client)
 
 
 def chosen_from(scopes: Iterable[ClientScope], client: Client) -> Client:
     """Return the client without scopes that are not among these, or of another protocol."""
-    return ScopeChoice(scopes).of(client)
+    return ScopeChoice(scopes).choose_scopes(client)

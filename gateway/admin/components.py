@@ -28,7 +28,7 @@ def component_path(component_id: str) -> str:
 
 
 class ComponentKind(Protocol):
-    """The components of one type. `document` is what was sent, for the event."""
+    """The components of one type. `document` is the sent JSON, for the event."""
 
     @property
     def type(self) -> str:
@@ -40,19 +40,21 @@ class ComponentKind(Protocol):
         """The providers of components that can be added."""
         ...
 
-    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]: ...
+    async def list_components(self, stores: Stores, realm: Realm) -> tuple[Component, ...]: ...
 
-    async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
+    async def create_component(
+        self, acting: Acting, given: Component, document: Mapping[str, Any]
+    ) -> str:
         """Add a component; raises InvalidRequest, UnusableSetting or AlreadyExists."""
         ...
 
-    async def replace(
+    async def replace_component(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
         """Change a component; raises the same, NotFound and PreconditionFailed."""
         ...
 
-    async def remove(self, acting: Acting, component_id: str) -> None:
+    async def remove_component(self, acting: Acting, component_id: str) -> None:
         """Remove a component; raises NotFound, InvalidRequest and PreconditionFailed."""
         ...
 
@@ -72,7 +74,7 @@ class Components:
         self._database = database
         self._kinds = {kind.type: kind for kind in kinds}
 
-    async def matching(
+    async def list_components(
         self,
         realm: Realm,
         *,
@@ -82,18 +84,18 @@ class Components:
     ) -> list[dict[str, Any]]:
         kinds = [kind for kind in self._kinds.values() if of_type in {None, kind.type}]
         async with self._database.read() as stores:
-            found = [each for kind in kinds for each in await kind.list(stores, realm)]
+            found = [each for kind in kinds for each in await kind.list_components(stores, realm)]
         return [
             render_component(each)
             for each in found
             if parent in {None, each.parent_id} and name in {None, each.name}
         ]
 
-    async def get(self, acting: Acting, component_id: str) -> dict[str, Any]:
-        _, component = await self._find(acting.realm, component_id)
+    async def get_component(self, acting: Acting, component_id: str) -> dict[str, Any]:
+        _, component = await self._find_component(acting.realm, component_id)
         return render_component(component)
 
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+    async def create_component(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add a component and return its id; raises what its kind does, and NotSupported."""
         given = parse_component(document)
         if given.provider_type in _UNSUPPORTED:
@@ -102,26 +104,28 @@ class Components:
         if kind is None or given.provider_id is None:
             raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
         _require_parent(acting.realm, given)
-        return await kind.create(acting, given, document)
+        return await kind.create_component(acting, given, document)
 
-    async def replace(self, acting: Acting, component_id: str, document: Mapping[str, Any]) -> None:
-        kind, current = await self._find(acting.realm, component_id)
+    async def replace_component(
+        self, acting: Acting, component_id: str, document: Mapping[str, Any]
+    ) -> None:
+        kind, current = await self._find_component(acting.realm, component_id)
         given = parse_component(document)
         if given.provider_type not in {None, current.provider_type}:
             raise InvalidRequest("The type of a component cannot be changed")
         _require_parent(acting.realm, given)
-        await kind.replace(acting, component_id, given, document)
+        await kind.replace_component(acting, component_id, given, document)
 
-    async def remove(self, acting: Acting, component_id: str) -> None:
-        kind, _ = await self._find(acting.realm, component_id)
-        await kind.remove(acting, component_id)
+    async def remove_component(self, acting: Acting, component_id: str) -> None:
+        kind, _ = await self._find_component(acting.realm, component_id)
+        await kind.remove_component(acting, component_id)
 
-    async def below(
+    async def list_types_below(
         self, realm: Realm, component_id: str, of_type: str | None
     ) -> list[dict[str, Any]]:
         """Return the providers of a type for a component; raises NotFound, InvalidRequest."""
         try:
-            await self._find(realm, component_id)
+            await self._find_component(realm, component_id)
         except NotFound:
             raise NotFound("Could not find parent component") from None
         if of_type is None:
@@ -130,15 +134,17 @@ class Components:
             raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
         return [each.document() for each in self._kinds[of_type].providers]
 
-    def types(self) -> dict[str, list[dict[str, Any]]]:
+    def list_types(self) -> dict[str, list[dict[str, Any]]]:
         return {
             name: [each.document() for each in kind.providers] for name, kind in self._kinds.items()
         }
 
-    async def _find(self, realm: Realm, component_id: str) -> tuple[ComponentKind, Component]:
+    async def _find_component(
+        self, realm: Realm, component_id: str
+    ) -> tuple[ComponentKind, Component]:
         async with self._database.read() as stores:
             for kind in self._kinds.values():
-                for component in await kind.list(stores, realm):
+                for component in await kind.list_components(stores, realm):
                     if component.id == component_id:
                         return kind, component
         raise NotFound(NO_SUCH_COMPONENT)

@@ -42,14 +42,14 @@ from gateway.domain.refusals import InvalidRequest
 from gateway.domain.users import User
 
 
-class UserMails:
-    """Puts mails to users into the queue."""
+class OutgoingDeliveries:
+    """The queues of a realm for the operator: mails to users, and events for webhooks."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
-    async def test(self, acting: Acting, user: User) -> str:
+    async def queue_test_mail(self, acting: Acting, user: User) -> str:
         """Let the workers send a test mail to the user; return its id.
 
         Raises InvalidRequest where there is no address, no usable mail server, or a limit reached.
@@ -66,26 +66,20 @@ class UserMails:
                 raise InvalidRequest("The limit of mails to this user or of this realm is reached")
         return mail.id
 
-    async def list(self, acting: Acting, first: int, most: int) -> tuple[MailStatus, ...]:
+    async def list_mails(self, acting: Acting, first: int, most: int) -> tuple[MailStatus, ...]:
         """Return the mails of the realm that wait or were given up, the oldest first."""
         async with self._database.read() as stores:
-            return await stores.mails.list(acting.realm.id, first, most)
+            return await stores.mails.list_deliveries(acting.realm.id, first, most)
 
-
-class WaitingWebhooks:
-    """Lists the queue of a realm for the operator."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def list(self, acting: Acting, first: int, most: int) -> tuple[WebhookStatus, ...]:
+    async def list_deliveries(
+        self, acting: Acting, first: int, most: int
+    ) -> tuple[WebhookStatus, ...]:
         """Return the events of the realm that wait or were given up, the oldest first."""
         async with self._database.read() as stores:
-            return await stores.webhooks.list(acting.realm.id, first, most)
+            return await stores.webhooks.list_deliveries(acting.realm.id, first, most)
 
-    async def retry(self, acting: Acting) -> int:
-        """Let what was given up be sent again; return how many events."""
+    async def retry_deliveries(self, acting: Acting) -> int:
+        """Queue the given-up events again; return how many."""
         async with self._database.write() as stores:
             return await stores.webhooks.retry(acting.realm.id, self._clock.now())
 
@@ -97,7 +91,7 @@ class _QueueDelivery(Generic[RetriedT, SenderT]):
     """Deliveries of one queue."""
 
     _lease: timedelta
-    """Longer than one attempt takes: then what a killed worker has claimed is due again."""
+    """Longer than one attempt takes: then the claims of a killed worker are due again."""
 
     def __init__(self, database: Database, sender: SenderT, clock: Clock) -> None:
         self._database = database

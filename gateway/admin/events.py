@@ -6,13 +6,12 @@ Keycloak: 10.5 (events, events/config)
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Changes
-from gateway.domain.clock import Clock
+from gateway.admin.changes import Administration, Changes
 from gateway.domain.events import (
     AdminEventQuery,
     EventPage,
@@ -36,15 +35,22 @@ _PATH: Final = "events/config"
 _UNAVAILABLE: Final = {"file": "The event listener file needs the setting REALMGATE_EVENTS_FILE"}
 
 
-class EventConfiguration:
-    """The use case; `listeners` are the names that a realm may add."""
+class EventAdministration(Administration):
+    """The two logs of each realm and their settings.
 
-    def __init__(self, changes: Changes, listeners: Collection[str]) -> None:
-        self._changes = changes
+    `listeners` are the names of event listeners that a realm may add.
+    """
+
+    def __init__(self, changes: Changes, log: EventLog, listeners: Collection[str]) -> None:
+        super().__init__(changes)
+        self._log = log
         self._listeners = listeners
 
-    async def update(self, acting: Acting, document: Mapping[str, Any]) -> None:
-        """Change it; raises UnknownField, InvalidInput, InvalidRequest and PreconditionFailed."""
+    async def update_settings(self, acting: Acting, document: Mapping[str, Any]) -> None:
+        """Change the event settings of the realm.
+
+        Raises UnknownField, InvalidInput, InvalidRequest and PreconditionFailed.
+        """
         async with self._changes.begin(acting, alone=True) as change:
             before = change.realm
             change.require_match(render_events_config, before.events)
@@ -55,32 +61,7 @@ class EventConfiguration:
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, _PATH, document)
 
-
-def require_known_listeners(
-    config: EventsConfig, before: EventsConfig, known: Collection[str]
-) -> None:
-    """Raise InvalidRequest for a listener that is neither `known` nor already the realm's."""
-    for name in config.listeners:
-        if name not in known and name not in before.listeners:
-            raise InvalidRequest(_UNAVAILABLE.get(name, "Unknown event listener"), WireFamily.PROSE)
-
-
-BATCH: Final = 2_000
-"""How many events one transaction removes, so that other writers do not wait long."""
-_CLOCKS_DIFFER: Final = timedelta(seconds=1)
-
-Repository = UserEventRepository | AdminEventRepository
-
-
-class EventLogs:
-    """The two logs of each realm."""
-
-    def __init__(self, database: Database, log: EventLog, clock: Clock) -> None:
-        self._database = database
-        self._log = log
-        self._clock = clock
-
-    async def user_events(
+    async def list_user_events(
         self, realm: Realm, query: UserEventQuery, page: EventPage
     ) -> list[dict[str, Any]]:
         await self._log.settle()
@@ -88,7 +69,7 @@ class EventLogs:
             events = await stores.user_events.page(realm.id, query, page)
         return [render_user_event(event) for event in events]
 
-    async def admin_events(
+    async def list_admin_events(
         self, realm: Realm, query: AdminEventQuery, page: EventPage
     ) -> list[dict[str, Any]]:
         """Return a page; raises InvalidInput for a path pattern that takes too long."""
@@ -107,6 +88,22 @@ class EventLogs:
         return self._clock.now() + _CLOCKS_DIFFER
 
 
+def require_known_listeners(
+    config: EventsConfig, before: EventsConfig, known: Collection[str]
+) -> None:
+    """Raise InvalidRequest for a listener that is neither `known` nor already the realm's."""
+    for name in config.listeners:
+        if name not in known and name not in before.listeners:
+            raise InvalidRequest(_UNAVAILABLE.get(name, "Unknown event listener"), WireFamily.PROSE)
+
+
+BATCH: Final = 2_000
+"""How many events one transaction removes, so that other writers do not wait long."""
+_CLOCKS_DIFFER: Final = timedelta(seconds=1)
+
+Repository = UserEventRepository | AdminEventRepository
+
+
 async def remove_events(
     database: Database, of: Callable[[Stores], Repository], realm_id: str, before: datetime
 ) -> None:
@@ -114,7 +111,7 @@ async def remove_events(
     removed = BATCH
     while removed == BATCH:
         async with database.write() as stores:
-            removed = await of(stores).remove(realm_id, before, BATCH)
+            removed = await of(stores).remove_oldest(realm_id, before, BATCH)
 
 
 async def remove_expired_events(database: Database, realm: Realm, now: datetime) -> None:
@@ -132,11 +129,3 @@ def _user_events(stores: Stores) -> UserEventRepository:
 
 def _admin_events(stores: Stores) -> AdminEventRepository:
     return stores.admin_events
-
-
-@dataclass(frozen=True, slots=True)
-class EventUseCases:
-    """Every use case of events."""
-
-    logs: EventLogs
-    configuration: EventConfiguration

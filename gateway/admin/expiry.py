@@ -1,9 +1,9 @@
 """Certificates, revocation lists and keys that expire: their list, and mails ahead of time.
 
-Listed are stored certificates, presented ones and those that the settings name. A thing is reported
-once for each number of days ahead, in at most one mail a day and recipient of each realm. What was
-reported is stored in the transaction that queues the mail, under a lock of the realm: however many
-workers and gateways there are, each report is sent once.
+Listed are stored certificates, presented ones and the files of the settings. A thing is reported
+once for each number of days ahead, in at most one mail a day and recipient of each realm. Each
+report is stored in the transaction that queues the mail, under a lock of the realm: it is sent
+once, however many workers and gateways there are.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,29 +45,29 @@ class ExpiryListing:
         of_settings: Callable[[], Awaitable[Iterable[Expiration]]],
         clock: Clock,
     ) -> None:
-        """Take `of_settings`, which returns what the settings of this gateway name."""
+        """Take `of_settings`, which returns the expirations of files in this gateway's settings."""
         self._database = database
         self._reader = reader
         self._of_settings = of_settings
         self._clock = clock
 
-    async def list(
+    async def list_expirations(
         self,
         realm: str | None,
         within: timedelta | None,
         first: int = 0,
         maximum: int | None = None,
     ) -> tuple[Expiration, ...]:
-        """Return what is due within the time, the first to expire first.
+        """Return the expirations that are due within the time, the first to expire first.
 
         None is for everything that is known. `realm` is the name of one, None for all of them;
-        what the settings name is listed for all and for master. At most `MOST_LISTED`.
+        files of the settings are listed for all and for master. At most `MOST_LISTED`.
         """
         now = self._clock.now()
         last = min(first + (MOST_LISTED if maximum is None else maximum), first + MOST_LISTED)
         async with self._database.read() as stores:
-            stored = await stores.certificate_inventory.list(realm)
-            seen = await stores.seen_certificates.list(realm, now, within, last)
+            stored = await stores.certificate_inventory.list_certificates(realm)
+            seen = await stores.seen_certificates.list_certificates(realm, now, within, last)
         found = list(map(_of_seen, seen))
         async for certificate in in_slices(stored):
             found += self._of_stored(certificate)
@@ -76,11 +76,11 @@ class ExpiryListing:
         due = (each for each in found if within is None or each.is_due(now, within))
         return tuple(sorted(due, key=lambda each: each.order)[first:last])
 
-    async def summarize(self) -> tuple[ExpirySummary, ...]:
-        """Return a summary for each kind and realm, None for what the settings name."""
+    async def summarize_expirations(self) -> tuple[ExpirySummary, ...]:
+        """Return a summary for each kind and realm; the realm of files in the settings is None."""
         now = self._clock.now()
         async with self._database.read() as stores:
-            stored = await stores.certificate_inventory.list()
+            stored = await stores.certificate_inventory.list_certificates()
             seen = await stores.seen_certificates.summarize(now)
         found: list[Expiration] = []
         async for certificate in in_slices(stored):
@@ -165,18 +165,18 @@ class ExpiryMails:
         self._listing = listing
         self._clock = clock
 
-    async def queue(self) -> None:
+    async def queue_mails(self) -> None:
         """Queue the mails of every realm that are due; raises StoreUnavailable."""
         async with self._database.read() as stores:
-            realms = await stores.realms.list()
+            realms = await stores.realms.list_realms()
         for realm in realms:
             settings = realm.certificates.expiry_mails
             if settings.recipients:
-                await self._queue(realm, settings)
+                await self._queue_mails_of_realm(realm, settings)
 
-    async def _queue(self, realm: Realm, settings: ExpiryMailSettings) -> None:
+    async def _queue_mails_of_realm(self, realm: Realm, settings: ExpiryMailSettings) -> None:
         now = self._clock.now()
-        listed = await self._listing.list(realm.name, timedelta(days=settings.days[-1]))
+        listed = await self._listing.list_expirations(realm.name, timedelta(days=settings.days[-1]))
         stages = {
             each.id: stage
             for each in listed
@@ -191,7 +191,7 @@ class ExpiryMails:
                 return
             news = await _news(stores, realm, listed, stages)
             notices = {each.id: (stages[each.id], each.expires_at) for each in news}
-            await stores.expiry_notices.add(realm.id, notices, now)
+            await stores.expiry_notices.add_notices(realm.id, notices, now)
             for recipient in settings.recipients if news else ():
                 mail = expiry_mail(locked, recipient, news, now)
                 await stores.mails.add(QueuedMail(mail, None))
@@ -206,8 +206,8 @@ async def _was_mailed_today(stores: Stores, realm: Realm, now: datetime) -> bool
 async def _news(
     stores: Stores, realm: Realm, listed: Sequence[Expiration], stages: Mapping[str, int]
 ) -> list[Expiration]:
-    """Return what was not reported as few days ahead."""
-    known = await stores.expiry_notices.list(realm.id, stages)
+    """Return the expirations that were not reported for as few days ahead."""
+    known = await stores.expiry_notices.list_reported_days(realm.id, stages)
     return [
         each
         for each in listed

@@ -23,13 +23,13 @@ from gateway.admin.access import (
     require_may_join,
     require_one_answer,
 )
-from gateway.admin.changes import Administration, Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.users import shown_users
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group, is_at_or_below, parse_group_path, render_group_path
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.users import GroupQuery
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
@@ -89,7 +89,7 @@ class GroupIndex:
             self._by_plain_path[group.plain_path].add(group.path)
 
     def ids(self, paths: Sequence[str], at: str) -> tuple[str, ...]:
-        """Return the ids of the groups; raises InvalidInput naming those that do not exist."""
+        """Return the ids of the groups; raises InvalidInput naming the missing groups."""
         errors = [
             FieldError(f"{at}[{index}]", describe(path), "the path of a group of the realm")
             for index, path in enumerate(paths)
@@ -99,7 +99,7 @@ class GroupIndex:
         found = map(self._find_named, paths)
         return tuple(dict.fromkeys(group.id for group in found if group is not None))
 
-    def find(self, path: str) -> Group | None:
+    def find_group(self, path: str) -> Group | None:
         """Return the group at a canonical path."""
         return self._groups.get(path)
 
@@ -126,18 +126,18 @@ class GroupIndex:
         """The ids of the groups that new users join."""
         return tuple(group.id for group in self._groups.values() if group.is_default)
 
-    async def take(
+    async def store_groups(
         self, stores: Stores, realm: Realm, given: GivenGroups, roles: RoleIndex
     ) -> None:
         """Store the groups of a file; raises InvalidInput naming all that does not exist."""
         errors: list[FieldError] = []
         for group in given.groups:
-            await self._take(_Level(stores, realm, roles, errors), group, None)
+            await self._store_group(_Level(stores, realm, roles, errors), group, None)
         raise_all(errors)
         if given.default is not None:
             await self._set_default(stores, self.ids(given.default, given.default_at))
 
-    async def _take(self, level: "_Level", given: GroupInput, parent: Group | None) -> None:
+    async def _store_group(self, level: "_Level", given: GroupInput, parent: Group | None) -> None:
         above = () if parent is None else parse_group_path(parent.path)
         path = render_group_path((*above, given.name))
         before = self._groups.get(path)
@@ -158,7 +158,7 @@ class GroupIndex:
         self._by_plain_path[group.plain_path].add(path)
         await self._grant(level, given, group)
         for child in given.children:
-            await self._take(level, child, group)
+            await self._store_group(level, child, group)
 
     async def _grant(self, level: "_Level", given: GroupInput, group: Group) -> None:
         try:
@@ -206,7 +206,7 @@ def _merged(group: Group, given: GroupInput) -> Group:
 
 async def load_groups(stores: Stores, realm: Realm) -> GroupIndex:
     """Return the groups of the realm."""
-    return GroupIndex(await stores.groups.list(realm.id))
+    return GroupIndex(await stores.groups.list_groups(realm.id))
 
 
 async def load_indexes(stores: Stores, realm: Realm) -> RealmIndexes:
@@ -230,68 +230,10 @@ class GroupShape:
     access: bool = True
 
 
-class GroupListing:
-    """Reads groups for administrators. All methods raise StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def page(
-        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
-    ) -> list[dict[str, Any]]:
-        """Return the groups of the page, none if the caller may only query; raises TooMany."""
-        if not rights.has(*VIEW_GROUPS):
-            return []
-        async with self._database.read() as stores:
-            found = await stores.group_catalogue.list(realm.id, _bounded(query))
-            return await shown_groups(stores, realm, rights, found, shape)
-
-    async def groups(self, realm: Realm) -> tuple[Group, ...]:
-        """Return all groups of the realm as values, by path."""
-        async with self._database.read() as stores:
-            return await stores.groups.list(realm.id)
-
-    async def count(self, realm: Realm, query: GroupQuery) -> int:
-        async with self._database.read() as stores:
-            return await stores.group_catalogue.count(realm.id, query)
-
-    async def get(self, acting: Acting, group_id: str) -> dict[str, Any]:
-        async with self._database.read() as stores:
-            group = await get_group(stores, acting.realm, group_id)
-            return await group_document(stores, acting.realm, acting.rights, group)
-
-    async def at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
-        """Return the group at a path; raises NotFound."""
-        async with self._database.read() as stores:
-            found = await stores.group_catalogue.find_by_path(realm.id, path)
-            group = existing(found, "Group path does not exist")
-            shape = GroupShape(brief=False, access=False)
-            return (await shown_groups(stores, realm, rights, (group,), shape))[0]
-
-    async def children(
-        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
-    ) -> list[dict[str, Any]]:
-        """Return groups below the one that `query.parent` names; raises NotFound and TooMany."""
-        async with self._database.read() as stores:
-            await get_group(stores, realm, query.parent or "")
-            found = await stores.group_catalogue.list(realm.id, _bounded(query))
-            return await shown_groups(stores, realm, rights, found, shape)
-
-    async def members(
-        self, realm: Realm, group_id: str, page: ListingPage, *, brief: bool
-    ) -> list[dict[str, Any]]:
-        """Return the members of the page; raises NotFound and TooMany."""
-        async with self._database.read() as stores:
-            await get_group(stores, realm, group_id)
-            catalogue = stores.group_catalogue
-            found = await catalogue.members(realm.id, group_id, page.first, page.limit)
-            return await shown_users(stores, realm, found, brief=brief)
-
-
 async def get_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
     """Return a group by its id; `alone` locks its row. Raises NotFound."""
     return existing(
-        await stores.group_catalogue.find(realm.id, group_id, for_update=alone), _NO_GROUP
+        await stores.group_catalogue.find_group(realm.id, group_id, for_update=alone), _NO_GROUP
     )
 
 
@@ -365,18 +307,15 @@ DEEPEST: Final = 50
 """How many levels of groups a realm may have, as in realm files."""
 
 
-class GroupAdministration:
+class GroupAdministration(Administration):
     """The use cases. All raise InvalidInput, StoreUnavailable, and NotFound for the group."""
 
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
-
-    async def put(
+    async def put_group(
         self, acting: Acting, parent: str | None, document: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """Add a group below `parent`, or at the top; a document with an id moves that group.
 
-        Return the new group, None for one that was moved. Raises InvalidRequest, AlreadyExists,
+        Return the new group, None for a moved group. Raises InvalidRequest, AlreadyExists,
         NotFound, and Forbidden where the members would get more rights than the caller has.
         """
         given = parse_group(document)
@@ -386,12 +325,12 @@ class GroupAdministration:
             if parent is not None:
                 await get_group(change.stores, change.realm, parent)
             if given.id is not None:
-                await _move(change, given.id, parent)
+                await _move_group(change, given.id, parent)
                 change.record(
                     OperationType.UPDATE, ResourceType.GROUP, _place(parent), dict(document)
                 )
                 return None
-            group = await _add(change, given, parent)
+            group = await _add_group(change, given, parent)
             path = f"groups/{group.id}" if parent is None else _place(parent)
             change.record(
                 OperationType.CREATE, ResourceType.GROUP, path, {"id": group.id, **document}
@@ -400,7 +339,9 @@ class GroupAdministration:
             shown = await shown_groups(change.stores, change.realm, acting.rights, (group,), shape)
         return shown[0]
 
-    async def update(self, acting: Acting, group_id: str, document: Mapping[str, Any]) -> None:
+    async def update_group(
+        self, acting: Acting, group_id: str, document: Mapping[str, Any]
+    ) -> None:
         """Replace name and description, and the attributes if they are given.
 
         Raises InvalidRequest, AlreadyExists and PreconditionFailed.
@@ -424,15 +365,97 @@ class GroupAdministration:
                 OperationType.UPDATE, ResourceType.GROUP, f"groups/{group_id}", dict(document)
             )
 
-    async def remove(self, acting: Acting, group_id: str) -> None:
+    async def remove_group(self, acting: Acting, group_id: str) -> None:
         """Remove a group with all groups below it; raises PreconditionFailed."""
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
             await require_may_control_subtree(acting, change.stores, group_id)
-            await change.stores.group_catalogue.remove(change.realm.id, group_id)
+            await change.stores.group_catalogue.remove_group(change.realm.id, group_id)
             change.invalidate(realm_topic(change.realm.id))
             document = {"id": group.id, "name": group.name}
             change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", document)
+
+    async def list_groups(
+        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
+    ) -> list[dict[str, Any]]:
+        """Return the groups of the page, none if the caller may only query; raises TooMany."""
+        if not rights.has(*VIEW_GROUPS):
+            return []
+        async with self._database.read() as stores:
+            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
+            return await shown_groups(stores, realm, rights, found, shape)
+
+    async def groups(self, realm: Realm) -> tuple[Group, ...]:
+        """Return all groups of the realm as values, by path."""
+        async with self._database.read() as stores:
+            return await stores.groups.list_groups(realm.id)
+
+    async def count_groups(self, realm: Realm, query: GroupQuery) -> int:
+        async with self._database.read() as stores:
+            return await stores.group_catalogue.count_groups(realm.id, query)
+
+    async def get_group_document(self, acting: Acting, group_id: str) -> dict[str, Any]:
+        async with self._database.read() as stores:
+            group = await get_group(stores, acting.realm, group_id)
+            return await group_document(stores, acting.realm, acting.rights, group)
+
+    async def get_group_at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
+        """Return the group at a path; raises NotFound."""
+        async with self._database.read() as stores:
+            found = await stores.group_catalogue.find_by_path(realm.id, path)
+            group = existing(found, "Group path does not exist")
+            shape = GroupShape(brief=False, access=False)
+            return (await shown_groups(stores, realm, rights, (group,), shape))[0]
+
+    async def list_children(
+        self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
+    ) -> list[dict[str, Any]]:
+        """Return groups below the group `query.parent`; raises NotFound and TooMany."""
+        async with self._database.read() as stores:
+            await get_group(stores, realm, query.parent or "")
+            found = await stores.group_catalogue.list_groups(realm.id, _bounded(query))
+            return await shown_groups(stores, realm, rights, found, shape)
+
+    async def list_members(
+        self, realm: Realm, group_id: str, page: ListingPage, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        """Return the members of the page; raises NotFound and TooMany."""
+        async with self._database.read() as stores:
+            await get_group(stores, realm, group_id)
+            catalogue = stores.group_catalogue
+            found = await catalogue.members(realm.id, group_id, page.first, page.limit)
+            return await shown_users(stores, realm, found, brief=brief)
+
+    async def list_default_groups(self, realm: Realm) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            ids = await stores.groups.default(realm.id)
+            groups = await stores.group_catalogue.with_parents(realm.id, ids)
+        return [_shown(group) for group in groups if group.id in ids]
+
+    async def add_default_group(self, acting: Acting, group_id: str) -> None:
+        """Make new users join the group.
+
+        Raises NotFound, and Forbidden where the group gives roles that the caller lacks.
+        """
+        await self._store_default(acting, group_id, is_default=True)
+
+    async def remove_default_group(self, acting: Acting, group_id: str) -> None:
+        """Let new users not join the group any more; raises NotFound."""
+        await self._store_default(acting, group_id, is_default=False)
+
+    async def _store_default(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await change.stores.group_catalogue.find_group(
+                change.realm.id, group_id, for_update=True
+            )
+            group = existing(found, "Group not found")
+            if is_default:
+                await require_may_join(acting, change.stores, [group_id])
+            if group.is_default != is_default:
+                await change.stores.groups.replace(replace(group, is_default=is_default))
+                change.invalidate(realm_topic(change.realm.id))
+            operation = OperationType.CREATE if is_default else OperationType.DELETE
+            change.record(operation, ResourceType.GROUP, f"default-groups/{group_id}")
 
 
 def _place(parent: str | None) -> str:
@@ -446,7 +469,7 @@ async def _locked(change: Change, group_id: str) -> Group:
     return group
 
 
-async def _add(change: Change, given: GroupInput, parent: str | None) -> Group:
+async def _add_group(change: Change, given: GroupInput, parent: str | None) -> Group:
     stores, realm = change.stores, change.realm
     above = await stores.group_catalogue.with_parents(realm.id, [parent] if parent else [])
     _require_room(len(above) + 1)
@@ -465,9 +488,9 @@ async def _add(change: Change, given: GroupInput, parent: str | None) -> Group:
     return group
 
 
-async def _move(change: Change, group_id: str, parent: str | None) -> None:
+async def _move_group(change: Change, group_id: str, parent: str | None) -> None:
     stores, realm = change.stores, change.realm
-    found = await stores.group_catalogue.find(realm.id, group_id)
+    found = await stores.group_catalogue.find_group(realm.id, group_id)
     group = existing(found, "Could not find child by id")
     if parent in {group.parent, group_id}:
         return
@@ -487,43 +510,6 @@ def _require_room(levels: int) -> None:
         raise InvalidRequest(f"At most {DEEPEST} groups may stand one below the other")
 
 
-class DefaultGroups(Administration):
-    """The use cases. All raise StoreUnavailable."""
-
-    async def list(self, realm: Realm) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
-            ids = await stores.groups.default(realm.id)
-            groups = await stores.group_catalogue.with_parents(realm.id, ids)
-        return [_shown(group) for group in groups if group.id in ids]
-
-    async def set(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
-        """Make new users join the group, or stop that.
-
-        Raises NotFound, and Forbidden where the group gives roles that the caller lacks.
-        """
-        async with self._changes.begin(acting, alone=True) as change:
-            found = await change.stores.group_catalogue.find(
-                change.realm.id, group_id, for_update=True
-            )
-            group = existing(found, "Group not found")
-            if is_default:
-                await require_may_join(acting, change.stores, [group_id])
-            if group.is_default != is_default:
-                await change.stores.groups.replace(replace(group, is_default=is_default))
-                change.invalidate(realm_topic(change.realm.id))
-            operation = OperationType.CREATE if is_default else OperationType.DELETE
-            change.record(operation, ResourceType.GROUP, f"default-groups/{group_id}")
-
-
 def _shown(group: Group) -> dict[str, Any]:
     parent = {} if group.parent is None else {"parentId": group.parent}
     return {"id": group.id, "name": group.name, "path": group.plain_path, **parent, "subGroups": []}
-
-
-@dataclass(frozen=True, slots=True)
-class GroupUseCases:
-    """Every use case of groups."""
-
-    listing: GroupListing
-    administration: GroupAdministration
-    default_groups: DefaultGroups

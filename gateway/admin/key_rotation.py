@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gateway.admin.access import Acting, find_realm
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.components import component_path
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client, ClientTokens
-from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.keys import (
@@ -32,7 +31,7 @@ from gateway.domain.keys import (
 )
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.components import render_component
 from gateway.representations.keys import key_component
@@ -41,14 +40,14 @@ PUBLISH_FOR = timedelta(seconds=120)
 """The default: a JWKS may be cached for 60 s, and a gateway without messages and without the change
 log keeps its copy for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
-"""What an old key verifies at least, however short the realm's tokens live."""
+"""An old key verifies at least that long, however short the realm's tokens live."""
 _LONGEST_LIFESPAN = timedelta(seconds=10**10)
 """A client's lifespan as long as this is a mistake, of which no key need know."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """One key and what it may do now."""
+    """One key and its status now."""
 
     realm: str
     key: RealmKey
@@ -57,7 +56,7 @@ class KeyState:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """What a rotation or a disabling did.
+    """The effect of a rotation or a disabling.
 
     `announced` is False when no message reached the gateways: they read the change log within
     seconds.
@@ -69,38 +68,34 @@ class KeyChange:
     announced: bool
 
 
-class RealmKeys:
+class RealmKeys(Administration):
     """The use cases. Each stored key is an admin event of its key provider."""
 
-    def __init__(
-        self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
+    def __init__(self, changes: Changes, keys: KeyFactory) -> None:
+        super().__init__(changes)
         self._factory = keys
-        self._clock = clock
 
-    async def list(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
+    async def list_keys(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
         """Return the keys of one realm, or of all; raises RealmNotFound."""
         now = self._clock.now()
         states: list[KeyState] = []
         async with self._database.read() as stores:
             for realm in await _realms(stores, realm_name):
-                keys = await stores.keys.list(realm.id)
+                keys = await stores.keys.list_keys(realm.id)
                 states += [
                     KeyState(realm.name, key, effective_status(key, keys, now)) for key in keys
                 ]
         return tuple(states)
 
-    async def realm_of(self, kid: str) -> Realm:
+    async def find_realm_of_key(self, kid: str) -> Realm:
         """Return the realm that has the key; raises InvalidInput where none has."""
         async with self._database.read() as stores:
-            for realm in await stores.realms.list():
-                if any(key.kid == kid for key in await stores.keys.list(realm.id)):
+            for realm in await stores.realms.list_realms():
+                if any(key.kid == kid for key in await stores.keys.list_keys(realm.id)):
                     return realm
         raise _unknown(kid)
 
-    async def rotate(
+    async def rotate_key(
         self,
         acting: Acting,
         *,
@@ -113,14 +108,14 @@ class RealmKeys:
         """
         realm = acting.realm
         async with self._database.read() as stores:
-            longest = longest_token(realm, await stores.clients.list(realm.id))
+            longest = longest_token(realm, await stores.clients.list_clients(realm.id))
         chosen = algorithm or realm.signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
         async with self._changes.begin(acting) as change:
             changed = await self._install(change, successor, longest)
         return KeyChange(realm.name, successor, changed, change.published)
 
-    async def disable(self, acting: Acting, kid: str) -> KeyChange:
+    async def disable_key(self, acting: Acting, kid: str) -> KeyChange:
         """Disable a compromised key at once: it neither signs nor verifies any longer.
 
         If no key would sign after it, a successor is stored in the same transaction, which
@@ -128,8 +123,8 @@ class RealmKeys:
         """
         realm = acting.realm
         async with self._database.read() as stores:
-            keys = await stores.keys.list(realm.id)
-            longest = longest_token(realm, await stores.clients.list(realm.id))
+            keys = await stores.keys.list_keys(realm.id)
+            longest = longest_token(realm, await stores.clients.list_clients(realm.id))
         key = next((key for key in keys if key.kid == kid), None)
         if key is None:
             raise _unknown(kid)
@@ -229,7 +224,7 @@ def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...
 
 
 async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
-    return await stores.realms.list() if name is None else (await find_realm(stores, name),)
+    return await stores.realms.list_realms() if name is None else (await find_realm(stores, name),)
 
 
 def _unknown(kid: str) -> InvalidInput:

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final, ParamSpec, TypeVar
 
 from gateway.admin.access import Acting, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -43,7 +43,7 @@ from gateway.domain.limits.fair_share import FairThreads
 from gateway.domain.limits.input_sizes import MAX_WAITING_KEY_JOBS
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
 from gateway.domain.secrets import Secret
@@ -97,7 +97,7 @@ class KeyMaker:
     clock: Clock
 
     def settings(self, given: Component) -> tuple[KeyProvider, KeySettings]:
-        """Return what a component asks for; raises InvalidRequest and UnusableSetting."""
+        """Return the settings of a component; raises InvalidRequest and UnusableSetting."""
         if given.provider_id in _UNSUPPORTED:
             raise InvalidRequest(
                 f"'{given.provider_id}' is not offered: {_UNSUPPORTED[given.provider_id]}"
@@ -143,7 +143,7 @@ class KeyMaker:
     ) -> RealmKey:
         """Return the key under a kid that no other has; raises InvalidRequest.
 
-        A computed kid is exchanged; the one that an administrator has `chosen` is refused.
+        A computed kid is exchanged; a kid that an administrator has `chosen` is refused.
         """
         taken = {other.kid for other in others}
         if key.kid not in taken:
@@ -161,29 +161,6 @@ class KeyMaker:
         if key.provider not in IMPORTERS or certificate is None:
             return settings.config
         return {CERTIFICATE: certificate, **settings.config}
-
-
-@dataclass(frozen=True, slots=True)
-class KeyMetadata:
-    """The use case."""
-
-    database: Database
-    keys: KeyFactory
-    clock: Clock
-
-    async def of(self, realm: Realm) -> dict[str, Any]:
-        async with self.database.read() as stores:
-            keys = await stores.keys.list(realm.id)
-        return render_keys(self._shown(key, keys) for key in keys)
-
-    def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
-        now = self.clock.now()
-        signer = signing_key(keys, key.algorithm, now)
-        signs = signer is not None and signer.id == key.id
-        status = key.status if verifies(key, now) else KeyStatus.DISABLED
-        if key.retire_at is not None:
-            status = effective_status(key, keys, now)
-        return ShownKey(key, self.keys.public_data(key), status, signs)
 
 
 ENCRYPTION_OF_NEW_REALMS: Final = (EncryptionAlgorithm.RSA_OAEP, EncryptionAlgorithm.AES)
@@ -208,7 +185,7 @@ async def ensure_keys(
     clock: Clock,
 ) -> bool:
     """Add a key for every algorithm without one; return whether any was added."""
-    keys = await stores.keys.list(realm.id)
+    keys = await stores.keys.list_keys(realm.id)
     added = False
     for algorithm in algorithms:
         if signing_key(keys, algorithm, clock.now()) is None:
@@ -244,7 +221,7 @@ async def ensure_fallback(
 
 
 async def _lacks(stores: Stores, realm: Realm, algorithm: KeyAlgorithm, now: datetime) -> bool:
-    return signing_key(await stores.keys.list(realm.id), algorithm, now) is None
+    return signing_key(await stores.keys.list_keys(realm.id), algorithm, now) is None
 
 
 async def _add_fallback(
@@ -266,7 +243,7 @@ async def _add_fallback(
 async def _is_used(stores: Stores, realm: Realm, algorithm: KeyAlgorithm) -> bool:
     if algorithm in signing_algorithms(realm, ()):
         return True
-    return algorithm in signing_algorithms(realm, await stores.clients.list(realm.id))
+    return algorithm in signing_algorithms(realm, await stores.clients.list_clients(realm.id))
 
 
 _OF_ONE_MATERIAL: Final = frozenset({KeyProvider.RSA_GENERATED, KeyProvider.RSA_ENC_GENERATED})
@@ -275,30 +252,27 @@ _MAX_KEYS: Final = 100
 """Keys of a realm: every gateway holds all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyComponents:
+class KeyComponents(Administration):
     """The components of one type: realm keys."""
 
     type = KEY_PROVIDER_TYPE
     providers = KEY_PROVIDERS
 
-    database: Database
-    changes: Changes
-    keys: KeyFactory
-    clock: Clock
+    def __init__(self, changes: Changes, keys: KeyFactory) -> None:
+        super().__init__(changes)
+        self._keys = keys
+        self._maker = KeyMaker(keys, changes.clock)
 
-    @property
-    def _maker(self) -> KeyMaker:
-        return KeyMaker(self.keys, self.clock)
+    async def list_components(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
+        return tuple(map(key_component, await stores.keys.list_keys(realm.id)))
 
-    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        return tuple(map(key_component, await stores.keys.list(realm.id)))
-
-    async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
+    async def create_component(
+        self, acting: Acting, given: Component, document: Mapping[str, Any]
+    ) -> str:
         """Add a key and return its id."""
         provider, settings = self._maker.settings(given)
         key = await self._maker.new_key(acting.realm, given, provider, settings)
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             keys = await change.stores.keys.list_for_update(change.realm.id)
             if len(keys) >= _MAX_KEYS:
                 raise InvalidRequest(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
@@ -310,27 +284,27 @@ class KeyComponents:
             change.record(OperationType.CREATE, ResourceType.COMPONENT, path, document)
         return key.id
 
-    async def replace(
+    async def replace_component(
         self, acting: Acting, key_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
         while True:
-            async with self.database.read() as stores:
-                before = _one(await stores.keys.list(acting.realm.id), key_id)
+            async with self._database.read() as stores:
+                before = _get_key(await stores.keys.list_keys(acting.realm.id), key_id)
             # Material is generated before any lock is held; the key may change meanwhile.
             key = await self._changed(acting.realm, before, given)
-            async with self.changes.begin(acting) as change:
+            async with self._changes.begin(acting) as change:
                 if await self._exchanged(change, before, key):
                     path = component_path(key_id)
                     change.record(OperationType.UPDATE, ResourceType.COMPONENT, path, document)
                     return
 
-    async def remove(self, acting: Acting, key_id: str) -> None:
-        async with self.changes.begin(acting) as change:
+    async def remove_component(self, acting: Acting, key_id: str) -> None:
+        async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
-            key = _one(await stores.keys.list_for_update(realm.id), key_id)
+            key = _get_key(await stores.keys.list_for_update(realm.id), key_id)
             change.require_match(lambda: render_component(key_component(key)))
-            await stores.keys.remove(realm.id, key.id)
-            await ensure_fallback(stores, realm, key.algorithm, self.keys, change.now)
+            await stores.keys.remove_key(realm.id, key.id)
+            await ensure_fallback(stores, realm, key.algorithm, self._keys, change.now)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.DELETE, ResourceType.COMPONENT, component_path(key.id))
 
@@ -338,13 +312,13 @@ class KeyComponents:
         """Store the key unless it has changed since; return whether it was stored."""
         stores, realm = change.stores, change.realm
         keys = await stores.keys.list_for_update(realm.id)
-        current = _one(keys, before.id)
+        current = _get_key(keys, before.id)
         change.require_match(lambda: render_component(key_component(current)))
         if replace(current, private_key=before.private_key) != before:
             return False
         others = tuple(other for other in keys if other.id != before.id)
         await stores.keys.replace(self._maker.with_unique_kid(key, others), material=True)
-        await ensure_fallback(stores, realm, before.algorithm, self.keys, change.now)
+        await ensure_fallback(stores, realm, before.algorithm, self._keys, change.now)
         change.invalidate(realm_topic(realm.id))
         return True
 
@@ -389,8 +363,22 @@ class KeyComponents:
     def _certified(self, realm: Realm, key: RealmKey, settings: KeySettings) -> RealmKey:
         if not settings.certified:
             return replace(key, certificate=None)
-        return self.keys.certified(key, realm.name, self.clock.now())
+        return self._keys.certified(key, realm.name, self._clock.now())
+
+    async def render_metadata(self, realm: Realm) -> dict[str, Any]:
+        async with self._database.read() as stores:
+            keys = await stores.keys.list_keys(realm.id)
+        return render_keys(self._shown(key, keys) for key in keys)
+
+    def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
+        now = self._clock.now()
+        signer = signing_key(keys, key.algorithm, now)
+        signs = signer is not None and signer.id == key.id
+        status = key.status if verifies(key, now) else KeyStatus.DISABLED
+        if key.retire_at is not None:
+            status = effective_status(key, keys, now)
+        return ShownKey(key, self._keys.public_data(key), status, signs)
 
 
-def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:
+def _get_key(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:
     return existing(next((key for key in keys if key.id == key_id), None), NO_SUCH_COMPONENT)

@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Any, Generic, Protocol
 
 from gateway.admin.access import Acting, AdminRole, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest
 from gateway.domain.resources import ResourceRepository, StoredKind, ValueT
@@ -54,7 +54,7 @@ class Page:
 class FileMember(Generic[ValueT]):
     """The member `name` of realm files: a list of documents, without read-only fields.
 
-    What a hook does not say is done as for the admin API, where documents name the key. A file
+    Without a hook the rules of the admin API apply, where documents name the key. A file
     replaces values with the same id, and removes none.
     """
 
@@ -72,7 +72,7 @@ class FileMember(Generic[ValueT]):
 class Owner(Protocol):
     """The object that a value belongs to, by the id in the URL."""
 
-    async def require(self, stores: Stores, realm_id: str, owner: str) -> None:
+    async def require_owner(self, stores: Stores, realm_id: str, owner: str) -> None:
         """Raise NotFound unless it exists."""
 
     async def require_changeable(self, change: Change, owner: str) -> None:
@@ -193,26 +193,25 @@ class ResourceKind(Generic[ValueT]):
         return setting is not None and not setting.read_only
 
     def with_read_only_fields(self, new: ValueT, before: ValueT | None) -> ValueT:
-        """Return a new value with the read-only fields of the one that it replaces."""
+        """Return a new value with the read-only fields of the value that it replaces."""
         if before is None:
             return new
         given = (each.attribute for each in self.fields.settings.values() if each.read_only)
         return replace(new, **{name: getattr(before, name) for name in given})  # type: ignore[type-var] # always a dataclass
 
 
-class ResourceAdministration(Generic[ValueT]):
+class ResourceAdministration(Administration, Generic[ValueT]):
     """The use cases of one kind. All raise StoreUnavailable.
 
     `owner` is the id of the object that the values belong to, None for those of the realm: NotFound
     where there is none.
     """
 
-    def __init__(self, kind: ResourceKind[ValueT], database: Database, changes: Changes) -> None:
+    def __init__(self, kind: ResourceKind[ValueT], changes: Changes) -> None:
+        super().__init__(changes)
         self.kind = kind
-        self._database = database
-        self._changes = changes
 
-    async def list(
+    async def list_values(
         self,
         realm: Realm,
         first: int = 0,
@@ -226,39 +225,41 @@ class ResourceAdministration(Generic[ValueT]):
         of_owner = {kind.owner_column: owner} if kind.owner_column else {}
         async with self._database.read() as stores:
             if kind.owner is not None and owner is not None:
-                await kind.owner.require(stores, realm.id, owner)
+                await kind.owner.require_owner(stores, realm.id, owner)
             stored = kind.repository_of(stores)
-            found = await stored.list(realm.id, first, maximum, search=search, where=of_owner)
+            found = await stored.list_values(
+                realm.id, first, maximum, search=search, where=of_owner
+            )
         return [kind.render_document(value) async for value in in_slices(found)]
 
-    async def get(self, realm: Realm, key: str, owner: str | None = None) -> dict[str, Any]:
+    async def get_value(self, realm: Realm, key: str, owner: str | None = None) -> dict[str, Any]:
         """Return the value; raises NotFound."""
         async with self._database.read() as stores:
-            found = await self._get(stores, realm.id, key, owner)
+            found = await self._get_value(stores, realm.id, key, owner)
         return self.kind.render_document(found)
 
-    async def create(
+    async def create_value(
         self, acting: Acting, document: Mapping[str, Any], owner: str | None = None
     ) -> str:
         """Add a value and return its key; raises InvalidInput, InvalidRequest, AlreadyExists."""
-        given: Input[ValueT] = Input(document, acting.realm.name, self._changes.now(), owner)
+        given: Input[ValueT] = Input(document, acting.realm.name, self._clock.now(), owner)
         value = self.kind.parse_document(given)
         key = self.kind.key_of(value)
         async with self._changes.begin(acting, alone=True) as change:
             await self._require_changeable(change, owner)
             stored, realm_id = self.kind.repository_of(change.stores), change.realm.id
             identity = self.kind.identity(owner, key)
-            if self.kind.taken and await stored.find(realm_id, identity) is not None:
+            if self.kind.taken and await stored.find_value(realm_id, identity) is not None:
                 raise AlreadyExists(self.kind.taken.format(key=key))
-            if await stored.count(realm_id) >= self.kind.most:
+            if await stored.count_values(realm_id) >= self.kind.most:
                 limit = f"A realm has at most {self.kind.most} {self.kind.plural}"
                 raise InvalidRequest(f"{limit}{self.kind.most_hint}")
-            await self._check(change, value)
+            await self._check_value(change, value)
             await stored.add(realm_id, value)
             self._record(change, OperationType.CREATE, value, owner)
         return key
 
-    async def replace(
+    async def replace_value(
         self, acting: Acting, key: str, document: Mapping[str, Any], owner: str | None = None
     ) -> None:
         """Replace a value, which keeps its key.
@@ -274,26 +275,30 @@ class ResourceAdministration(Generic[ValueT]):
             if self.kind.key_of(value) != key:
                 what = self.kind.title.lower()
                 raise InvalidRequest(f"The {self.kind.key} of a {what} cannot be changed")
-            await self._check(change, value)
-            await self.kind.repository_of(change.stores).put(change.realm.id, value)
+            await self._check_value(change, value)
+            await self.kind.repository_of(change.stores).put_value(change.realm.id, value)
             self._record(change, OperationType.UPDATE, value, owner)
 
-    async def remove(self, acting: Acting, key: str, owner: str | None = None) -> None:
+    async def remove_value(self, acting: Acting, key: str, owner: str | None = None) -> None:
         """Remove a value; raises NotFound and PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
             value = await self._get_for_change(change, key, owner)
             identity = self.kind.identity(owner, key)
-            await self.kind.repository_of(change.stores).remove(change.realm.id, identity)
+            await self.kind.repository_of(change.stores).remove_value(change.realm.id, identity)
             self._record(change, OperationType.DELETE, value, owner)
 
-    async def _get(self, stores: Stores, realm_id: str, key: str, owner: str | None) -> ValueT:
-        found = await self.kind.repository_of(stores).find(realm_id, self.kind.identity(owner, key))
+    async def _get_value(
+        self, stores: Stores, realm_id: str, key: str, owner: str | None
+    ) -> ValueT:
+        found = await self.kind.repository_of(stores).find_value(
+            realm_id, self.kind.identity(owner, key)
+        )
         return existing(found, f"{self.kind.title} not found")
 
     async def _get_for_change(self, change: Change, key: str, owner: str | None) -> ValueT:
         """Return the value whose state the request names; raises also PreconditionFailed."""
         await self._require_changeable(change, owner)
-        found = await self._get(change.stores, change.realm.id, key, owner)
+        found = await self._get_value(change.stores, change.realm.id, key, owner)
         if self.kind.versioned:
             change.require_match(self.kind.render_document, found)
         return found
@@ -302,7 +307,7 @@ class ResourceAdministration(Generic[ValueT]):
         if self.kind.owner is not None and owner is not None:
             await self.kind.owner.require_changeable(change, owner)
 
-    async def _check(self, change: Change, value: ValueT) -> None:
+    async def _check_value(self, change: Change, value: ValueT) -> None:
         if self.kind.check is not None:
             await self.kind.check(change, value)
 

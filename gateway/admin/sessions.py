@@ -8,7 +8,7 @@ offline-sessions, logout, consents), 17.5 applications; clients/{id}/user-sessio
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -19,7 +19,7 @@ from gateway.admin.access import (
     get_user_for_update,
     require_one_answer,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.clients import get_client
 from gateway.admin.users import invalidate_user
 from gateway.authentication.profile_updates import without_pending_email
@@ -32,7 +32,7 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
 from gateway.domain.sessions import UserSession
@@ -41,21 +41,23 @@ from gateway.representations.users import render_consent, render_session
 _NO_SESSION: Final = "Sesssion not found"
 
 
-class RealmSessions:
-    """Counts and ends sessions. All methods raise StoreUnavailable."""
+class SessionAdministration(Administration):
+    """Lists, counts and ends sessions of realms, users and clients.
 
-    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
-        self._database = database
-        self._changes = changes
+    All methods raise StoreUnavailable, and NotFound for unknown users, clients and sessions.
+    """
+
+    def __init__(self, changes: Changes, online: OnlineSessionStore) -> None:
+        super().__init__(changes)
         self._online = online
 
-    async def log_out_all(self, acting: Acting) -> None:
+    async def reject_sessions_of_realm(self, acting: Acting) -> None:
         """End every session of the realm, and reject all tokens issued so far."""
         async with self._changes.begin(acting, alone=True) as change:
             await _reject_tokens(change)
             await self._online.end_of_realm(change.realm.id)
 
-    async def end_all(self, acting: Acting) -> int:
+    async def end_sessions_of_realm(self, acting: Acting) -> int:
         """Do the same, and return how many sessions there were.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
@@ -69,7 +71,7 @@ class RealmSessions:
         async with self._changes.begin(acting) as change:
             change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
 
-    async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
+    async def end_session(self, acting: Acting, session_id: str, *, offline: bool) -> None:
         """End one session; raises NotFound where there is none of that kind.
 
         An offline one ends with the online session of the same id, as in Keycloak 26.7; an online
@@ -77,10 +79,10 @@ class RealmSessions:
         """
         online: UserSession | None = None
         with suppress(StoreUnavailable) if offline else nullcontext():
-            online = await self._online.find(acting.realm.id, session_id)
+            online = await self._online.find_session(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            begun_in_it = await stores.offline_sessions.find(realm_id, session_id)
+            begun_in_it = await stores.offline_sessions.find_session(realm_id, session_id)
             existing(begun_in_it if offline else online, _NO_SESSION)
             ending = (online, begun_in_it if offline else None)
             await queue_logout_notices(stores, [one for one in ending if one], change.now)
@@ -91,17 +93,17 @@ class RealmSessions:
             _record_end(change, session_id)
         await self._online.end(acting.realm.id, session_id)
 
-    async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
+    async def end_session_of_either_kind(self, acting: Acting, session_id: str) -> None:
         """End one session of either kind; raises NotFound where there is none.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         online = None
         with suppress(StoreUnavailable):
-            online = await self._online.find(acting.realm.id, session_id)
+            online = await self._online.find_session(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            offline = await stores.offline_sessions.find(realm_id, session_id)
+            offline = await stores.offline_sessions.find_session(realm_id, session_id)
             ending = tuple(one for one in (online, offline) if one is not None)
             await queue_logout_notices(stores, ending, change.now)
             ended = await stores.offline_sessions.end(realm_id, session_id)
@@ -115,7 +117,7 @@ class RealmSessions:
             async with self._changes.begin(acting) as change:
                 _record_end(change, session_id)
 
-    async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
+    async def count_sessions_by_client(self, realm: Realm) -> list[dict[str, Any]]:
         """Return the number of sessions of each client that has any."""
         async with self._database.read() as stores:
             clients = await stores.clients.ids(realm.id)
@@ -133,39 +135,18 @@ class RealmSessions:
             if identity in offline or identity in active
         ]
 
-
-def _record_end(change: Change, session_id: str) -> None:
-    path = f"sessions/{session_id}"
-    change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
-
-
-async def _reject_tokens(change: Change) -> int:
-    """Reject all tokens issued so far and end the offline sessions; return how many."""
-    not_before = max(change.realm.not_before, int(change.now.timestamp()))
-    realm = replace(change.realm, not_before=not_before)
-    await change.replace_realm(realm)
-    ended = await change.stores.offline_sessions.end_of_realm(realm.id)
-    change.invalidate(realm_topic(realm.id))
-    change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
-    return ended
-
-
-class UserSessions:
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
-        self._database = database
-        self._changes = changes
-        self._online = online
-
-    async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+    async def list_online_sessions_of_user(
+        self, realm: Realm, user_id: str
+    ) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
             return await written_sessions(
                 stores, realm, await self._online.of_user(realm.id, user_id)
             )
 
-    async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
+    async def list_offline_sessions_of_user(
+        self, realm: Realm, user_id: str, client: str
+    ) -> list[dict[str, Any]]:
         """Return the offline sessions with the client of that internal id."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
@@ -174,7 +155,7 @@ class UserSessions:
             taken = [session for session in sessions if client in session.clients]
             return await written_sessions(stores, realm, taken)
 
-    async def consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+    async def list_consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         """Return the clients that have a consent or offline tokens of the user."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
@@ -193,7 +174,7 @@ class UserSessions:
     async def revoke_consent(self, acting: Acting, user_id: str, client_id: str) -> None:
         """Revoke the consent to the client with that public name, and its tokens.
 
-        The client leaves the user's sessions, so that a withdrawn consent ends what it allowed.
+        The client leaves the user's sessions: without the consent it may not take part in them.
         """
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
@@ -208,23 +189,17 @@ class UserSessions:
         if withdrawn.consent:
             await detach_from_sessions(self._online, user, client)
 
-    async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
+    async def list_sessions_of_user(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
         """Return the online sessions, then the offline ones."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
             offline = await stores.offline_sessions.of_user(realm.id, user_id)
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
-    async def log_out(self, acting: Acting, user_id: str) -> None:
-        """Do as `end_all`.
-
-        Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
-        """
-        await self.end_all(acting, user_id)
-
-    async def end_all(self, acting: Acting, user_id: str) -> int:
+    async def end_sessions_of_user(self, acting: Acting, user_id: str) -> int:
         """End online and offline sessions, and reject all tokens issued so far; return how many.
 
+        Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         online: tuple[UserSession, ...] = ()
@@ -240,9 +215,58 @@ class UserSessions:
             offline = await stores.offline_sessions.end_of_user(realm_id, user_id)
         return offline + await self._online.end_of_user(realm_id, user_id)
 
+    async def count_sessions_of_client(self, realm: Realm, client_id: str, *, offline: bool) -> int:
+        async with self._database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
+            store = stores.offline_sessions if offline else self._online
+            return await store.count_of_client(realm.id, client.id)
+
+    async def list_sessions_of_client(
+        self, realm: Realm, client_id: str, page: ListingPage, *, offline: bool
+    ) -> list[dict[str, Any]]:
+        """Return a page of the sessions of one kind, oldest first; raises TooMany."""
+        async with self._database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
+            found: Sequence[UserSession] = ()
+            if page.limit:
+                store = stores.offline_sessions if offline else self._online
+                found = await store.of_client(realm.id, client.id, page.first, page.limit)
+            require_one_answer(found, "sessions")
+            return await written_sessions(stores, realm, found)
+
+    async def list_sessions_of_client_by_kind(
+        self, realm: Realm, client_id: str, first: int, maximum: int
+    ) -> tuple[UserSession, ...]:
+        """Return a page of the sessions of both kinds, online ones first."""
+        online = await self._online.of_client(realm.id, client_id, first, maximum)
+        before = await self._online.count_of_client(realm.id, client_id)
+        if len(online) == maximum:
+            return online
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.of_client(
+                realm.id, client_id, max(0, first - before), maximum - len(online)
+            )
+        return (*online, *offline)
+
+
+def _record_end(change: Change, session_id: str) -> None:
+    path = f"sessions/{session_id}"
+    change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
+
+
+async def _reject_tokens(change: Change) -> int:
+    """Reject all tokens issued so far and end the offline sessions; return how many."""
+    not_before = max(change.realm.not_before, int(change.now.timestamp()))
+    realm = replace(change.realm, not_before=not_before)
+    await change.replace_realm(realm)
+    ended = await change.stores.offline_sessions.end_of_realm(realm.id)
+    change.invalidate(realm_topic(realm.id))
+    change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
+    return ended
+
 
 async def _reject_tokens_of_user(change: Change, user_id: str) -> None:
-    """Reject what was issued so far; a link to a new address ends in the same second too."""
+    """Reject the tokens issued so far; a link to a new address ends in the same second too."""
     before = await get_user_for_update(change.stores, change.realm.id, user_id)
     without = without_pending_email(before)
     after = replace(without, not_before=int(change.now.timestamp()))
@@ -259,53 +283,3 @@ async def written_sessions(
     found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
     client_ids = {client.id: client.client_id for client in found if client is not None}
     return [render_session(session, client_ids) for session in sessions]
-
-
-class ClientSessions:
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
-    def __init__(self, database: Database, online: OnlineSessionStore) -> None:
-        self._database = database
-        self._online = online
-
-    async def count(self, realm: Realm, client_id: str, *, offline: bool) -> int:
-        async with self._database.read() as stores:
-            client = await get_client(stores, realm.id, client_id)
-            store = stores.offline_sessions if offline else self._online
-            return await store.count_of_client(realm.id, client.id)
-
-    async def page(
-        self, realm: Realm, client_id: str, page: ListingPage, *, offline: bool
-    ) -> list[dict[str, Any]]:
-        """Return a page of the sessions of one kind, oldest first; raises TooMany."""
-        async with self._database.read() as stores:
-            client = await get_client(stores, realm.id, client_id)
-            found: Sequence[UserSession] = ()
-            if page.limit:
-                store = stores.offline_sessions if offline else self._online
-                found = await store.of_client(realm.id, client.id, page.first, page.limit)
-            require_one_answer(found, "sessions")
-            return await written_sessions(stores, realm, found)
-
-    async def of_both_kinds(
-        self, realm: Realm, client_id: str, first: int, maximum: int
-    ) -> tuple[UserSession, ...]:
-        """Return a page of the sessions of both kinds, online ones first."""
-        online = await self._online.of_client(realm.id, client_id, first, maximum)
-        before = await self._online.count_of_client(realm.id, client_id)
-        if len(online) == maximum:
-            return online
-        async with self._database.read() as stores:
-            offline = await stores.offline_sessions.of_client(
-                realm.id, client_id, max(0, first - before), maximum - len(online)
-            )
-        return (*online, *offline)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionUseCases:
-    """Every use case of sessions: those of a realm, a client, a user."""
-
-    realm: RealmSessions
-    client: ClientSessions
-    user: UserSessions

@@ -57,7 +57,7 @@ class AccountUpdates:
         self._clock = clock
 
     @asynccontextmanager
-    async def begin(self, realm_id: str, user_id: str) -> AsyncIterator[AccountUpdate]:
+    async def begin_update(self, realm_id: str, user_id: str) -> AsyncIterator[AccountUpdate]:
         """Open the transaction of a change.
 
         Raises InvalidUserCredentials for a user who was removed meanwhile, AccountDisabled for one

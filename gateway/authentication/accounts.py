@@ -22,7 +22,7 @@ class AmbiguousAttribute(RealmgateError):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What was found under a name; the guard counts attempts under `guarded_as`.
+    """The account of a name; the guard counts attempts under `guarded_as`.
 
     `credentials` are in the user's order of preference; None where they were not loaded.
     """
@@ -60,7 +60,9 @@ class Accounts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def named(self, realm: Realm, username: str, *, is_asserted: bool = False) -> Account:
+    async def get_named_account(
+        self, realm: Realm, username: str, *, is_asserted: bool = False
+    ) -> Account:
         """Return the account with a user name or e-mail address that a person has entered.
 
         A look-alike finds it as well, where no user has the name itself: `STRASSE` finds `straße`.
@@ -77,13 +79,13 @@ class Accounts:
             return unknown_account(username)
         return Account(found.user, found.credentials, found.user.id)
 
-    async def with_attributes(self, realm_id: str, values: Mapping[str, str]) -> Account:
+    async def get_account_by_attributes(self, realm_id: str, values: Mapping[str, str]) -> Account:
         """Return the account whose attributes have exactly these values.
 
         Raises AmbiguousAttribute where several users have them, even in another case.
         """
         async with self._database.read() as stores:
-            found = await stores.users.search(realm_id, UserQuery(attributes=values), 0, 2)
+            found = await stores.users.search_users(realm_id, UserQuery(attributes=values), 0, 2)
         if len(found) > 1:
             raise AmbiguousAttribute
         for user in found:
@@ -91,19 +93,19 @@ class Accounts:
                 return Account(user, None, user.id)
         return unknown_account("##".join(values.values()))
 
-    async def with_id(self, realm_id: str, user_id: str) -> Account | None:
+    async def find_account(self, realm_id: str, user_id: str) -> Account | None:
         """Return the account without its credentials; None where the user is gone."""
         found = await self._database.lookups.user(realm_id, user_id)
         return None if found is None else Account(found.value.user, None, user_id)
 
-    async def reloaded(self, realm_id: str, user_id: str) -> Account:
+    async def reload_account(self, realm_id: str, user_id: str) -> Account:
         """Return the account as it is stored now, with its credentials."""
         async with self._database.read() as stores:
             user = await stores.users.find_by_id(realm_id, user_id)
             held = await stores.users.credentials(realm_id, user_id)
         return Account(user, held, user_id)
 
-    async def unknown(self, realm_id: str, username: str) -> Account:
+    async def get_unknown_account(self, realm_id: str, username: str) -> Account:
         """Return the account of a name that no user has, as slowly as one with credentials."""
         account = unknown_account(username)
         await self._database.lookups.user(realm_id, account.guarded_as)
@@ -111,7 +113,7 @@ class Accounts:
             await stores.users.credentials(realm_id, account.guarded_as)
         return account
 
-    async def with_credentials(self, account: Account) -> Account:
+    async def load_credentials(self, account: Account) -> Account:
         if account.credentials is not None or account.user is None:
             return account
         user = account.user

@@ -107,7 +107,7 @@ class Attempt:
             await self._store.succeed(*self._place, address=self._address)
 
     async def reserve(self) -> None:
-        """Reserve a place; wait while other attempts hold every one that is left."""
+        """Reserve a place; wait while other attempts hold every place that is left."""
         loop = asyncio.get_running_loop()
         deadline, pause = loop.time() + _LONGEST_WAIT, _FIRST_PAUSE
         while not self._settled:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from gateway.authentication.accounts import Account, Accounts, AmbiguousAttribute
-from gateway.authentication.engine.sign_in import Config, SignIn
+from gateway.authentication.engine.sign_in import Config, SignInAttempt
 from gateway.authentication.errors import CertificateRejected
 from gateway.domain.certificates import CertificateUsage, ClientCertificate, PresentedCertificate
 from gateway.domain.distinguished_names import DistinguishedName, canonical_name_of
@@ -30,7 +30,7 @@ _SHOWN: Final = 10
 
 
 def require_usage(usage: CertificateUsage, options: CertificateOptions) -> None:
-    """Raise CertificateRejected for a certificate that lacks what the options require.
+    """Raise CertificateRejected for a certificate that the options do not permit.
 
     Keycloak requires a usage only of a certificate whose extension is critical; here it is required
     of every certificate, for a setting that is there has to act. Keycloak: 11.2 certificate users
@@ -74,7 +74,7 @@ _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def identity_in(certificate: ClientCertificate | None, options: CertificateOptions) -> str:
-    """Return what the user is looked up by; raises CertificateRejected.
+    """Return the identity that the user is looked up by; raises CertificateRejected.
 
     To be called in a thread: a pattern takes up to 30 ms.
 
@@ -171,7 +171,7 @@ def _is_piece(group: tuple[int, int], quoted: tuple[int, int]) -> bool:
 
 
 def _only_value(values: Iterable[str | bytes]) -> str | None:
-    """Return the only value; None where there is none, several, or one that is not text."""
+    """Return the only value; None without any, for several values, and for a value without text."""
     found = tuple(values)
     return found[0] if len(found) == 1 and isinstance(found[0], str) else None
 
@@ -210,8 +210,8 @@ class CertificateUsers:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def find(
-        self, sign_in: SignIn, config: Config
+    async def find_account(
+        self, sign_in: SignInAttempt, config: Config
     ) -> tuple[Account, str, CertificateOptions]:
         """Return the account, the name for events, and the options of the step.
 
@@ -225,14 +225,14 @@ class CertificateUsers:
         return account, name, options
 
     async def _account(
-        self, sign_in: SignIn, identity: str, options: CertificateOptions
+        self, sign_in: SignInAttempt, identity: str, options: CertificateOptions
     ) -> Account:
         if not options.attributes:
-            return await self._accounts.named(sign_in.realm, identity, is_asserted=True)
+            return await self._accounts.get_named_account(sign_in.realm, identity, is_asserted=True)
         values = identity.split(CERTIFICATE_SEPARATOR, len(options.attributes) - 1)
         wanted = dict(zip(options.attributes, values, strict=True))
         try:
-            return await self._accounts.with_attributes(sign_in.realm.id, wanted)
+            return await self._accounts.get_account_by_attributes(sign_in.realm.id, wanted)
         except AmbiguousAttribute as error:
             raise CertificateRejected("X509 certificate authentication's failed.") from error
 

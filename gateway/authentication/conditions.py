@@ -3,7 +3,7 @@
 Keycloak: conditional authenticators (26.7), ConditionalLoaAuthenticator
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
 from gateway.authentication.accounts import Accounts
@@ -22,8 +22,7 @@ from gateway.authentication.engine.sign_in import (
     Authenticator,
     Config,
     FlowCondition,
-    SignIn,
-    WithoutEffect,
+    SignInAttempt,
     is_set,
 )
 from gateway.authentication.errors import InvalidUserCredentials
@@ -47,7 +46,7 @@ from gateway.domain.user_profile import values_of
 from gateway.domain.users import User
 
 
-class RequestedClientScope(WithoutEffect):
+class RequestedClientScope(FlowCondition):
     """`conditional-client-scope`: the request asks for a client scope.
 
     Matches requests with the client scope `client_scope`; `negate` inverts the result.
@@ -55,7 +54,7 @@ class RequestedClientScope(WithoutEffect):
 
     id: ClassVar = CLIENT_SCOPE
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether the scope is one of the defaults or was requested."""
         del flow
         name = config.get("client_scope")
@@ -65,7 +64,7 @@ class RequestedClientScope(WithoutEffect):
 _SEPARATOR: Final = "##"
 
 
-class CredentialUsed(WithoutEffect):
+class CredentialUsed(FlowCondition):
     """`conditional-credential`.
 
     Certain kinds of credentials were used in this sign-in, or were not.
@@ -77,13 +76,13 @@ class CredentialUsed(WithoutEffect):
 
     id: ClassVar = CREDENTIAL_USED
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         del flow
         kinds = config.get("credentials", "").split(_SEPARATOR)
         return (not sign_in.used.isdisjoint(kinds)) == is_set(config, "included")
 
 
-class LevelOfAuthentication:
+class LevelOfAuthentication(FlowCondition):
     """`conditional-level-of-authentication`: a level is required that is not reached yet.
 
     Matches where the level `loa-condition-level` is required.
@@ -99,7 +98,7 @@ class LevelOfAuthentication:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether the level is required and has to be reached now."""
         del flow
         current = sign_in.level
@@ -114,8 +113,8 @@ class LevelOfAuthentication:
             sign_in.level = level
         return False
 
-    def succeeded(self, sign_in: SignIn, config: Config) -> None:
-        """Note that the level was reached; one that lasts no time counts in this sign-in only."""
+    def succeeded(self, sign_in: SignInAttempt, config: Config) -> None:
+        """Note that the level was reached, for this sign-in only where the level has no age."""
         level = level_in(config)
         if level is None:
             return
@@ -125,14 +124,14 @@ class LevelOfAuthentication:
             sign_in.note(LEVELS_NOTE, render_levels({**levels, level: sign_in.now}))
 
 
-def _level_was_reached(sign_in: SignIn, config: Config, level: int) -> bool:
+def _level_was_reached(sign_in: SignInAttempt, config: Config, level: int) -> bool:
     if REAUTHENTICATING in sign_in.notes:
         return False
     levels = parse_levels(sign_in.notes.get(LEVELS_NOTE))
     return is_reached(levels, level, max_age_in(config), sign_in.now)
 
 
-class SubFlowExecuted(WithoutEffect):
+class SubFlowExecuted(FlowCondition):
     """`conditional-sub-flow-executed`: an earlier sub-flow succeeded, or did not.
 
     Matches where the sub-flow `flow_to_check` has the result `check_result`.
@@ -140,13 +139,13 @@ class SubFlowExecuted(WithoutEffect):
 
     id: ClassVar = SUB_FLOW_EXECUTED
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         del flow
         succeeded = config.get("flow_to_check") in sign_in.completed
         return succeeded != (config.get("check_result") == "not-executed")
 
 
-class UserAttribute(WithoutEffect):
+class UserAttribute(FlowCondition):
     """`conditional-user-attribute`: an attribute of the user has a value.
 
     Matches users whose attribute `attribute_name` has the value `attribute_expected_value`.
@@ -161,7 +160,7 @@ class UserAttribute(WithoutEffect):
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether it has; False before a user is named."""
         del flow
         name = config.get("attribute_name", "")
@@ -190,35 +189,35 @@ class UserAttribute(WithoutEffect):
         return [value for attributes in groups for value in attributes.get(name, ())]
 
 
-class UserConfigured(WithoutEffect):
-    """`conditional-user-configured`: the user has set up what the flow asks for.
+class UserConfigured(FlowCondition):
+    """`conditional-user-configured`: the user has set up the credentials that the flow asks for.
 
     Matches where all required authenticators of the flow, or any alternative, are set up.
     """
 
     id: ClassVar = USER_CONFIGURED
 
-    def __init__(self, accounts: Accounts, find: Callable[[str], Authenticator]) -> None:
-        """`find` returns the authenticator with an id."""
+    def __init__(self, accounts: Accounts, authenticators: Mapping[str, Authenticator]) -> None:
         self._accounts = accounts
-        self._find = find
+        self._authenticators = authenticators
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether they are; sub-flows do not count."""
         del config
         if sign_in.account is None or sign_in.account.user is None:
             return False
         account = sign_in.account
         if account.credentials is None:
-            account = sign_in.account = await self._accounts.with_credentials(account)
+            account = sign_in.account = await self._accounts.load_credentials(account)
         steps = [step for step in flow.steps if step.flow is None]
-        found = [self._find(step.authenticator).is_configured(account) for step in steps]
+        acting = [self._authenticators[step.authenticator] for step in steps]
+        found = [authenticator.is_configured(account) for authenticator in acting]
         if any(step.requirement is Requirement.ALTERNATIVE for step in steps):
             return any(found)
         return all(found)
 
 
-class UserRole(WithoutEffect):
+class UserRole(FlowCondition):
     """`conditional-user-role`: the user has a role, composites and groups included.
 
     Matches users with the role `condUserRole`: `role`, or `client.role`.
@@ -232,7 +231,7 @@ class UserRole(WithoutEffect):
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether the user has it; False before a user is named."""
         del flow
         name, account = config.get("condUserRole"), sign_in.account
@@ -250,11 +249,11 @@ def _has_role(roles: EffectiveRoles, name: str) -> bool:
 
 
 def conditions(
-    services: AuthenticationServices, find: Callable[[str], Authenticator]
-) -> tuple[FlowCondition, ...]:
-    """Return every condition that acts; `find` returns the authenticator with an id."""
-    return (
-        UserConfigured(services.accounts, find),
+    services: AuthenticationServices, authenticators: Mapping[str, Authenticator]
+) -> Mapping[str, FlowCondition]:
+    """Return every condition that acts, by id."""
+    every: tuple[FlowCondition, ...] = (
+        UserConfigured(services.accounts, authenticators),
         UserRole(services.directory),
         UserAttribute(services.directory),
         RequestedClientScope(),
@@ -262,3 +261,4 @@ def conditions(
         SubFlowExecuted(),
         LevelOfAuthentication(services.accounts),
     )
+    return {each.id: each for each in every}

@@ -1,4 +1,4 @@
-"""Why a sign-in was refused; the endpoint decides what the user may read of it.
+"""Refusals of a sign-in; the endpoint decides which part of them the user may read.
 
 SignInRefused
 ├── InvalidUserCredentials    one public text for unknown, wrong and locked
@@ -54,7 +54,7 @@ class SignInRefused(RealmgateError):
 
     @property
     def shown(self) -> str:
-        """What a page shows: the key of a text, or the text that the flow sets instead."""
+        """The text of the page: its key, or the text that the flow sets instead."""
         return self.message
 
 

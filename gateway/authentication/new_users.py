@@ -50,23 +50,23 @@ async def _grant_and_join(stores: Stores, users: Sequence[NewUser]) -> None:
 
 async def default_role_ids(stores: Stores, realm: Realm) -> tuple[str, ...]:
     """Return the ids of the roles that every new user of the realm has."""
-    role = await stores.roles.find(realm.id, realm.default_role_name)
+    role = await stores.roles.find_realm_role(realm.id, realm.default_role_name)
     return () if role is None else (role.id,)
 
 
 def expect_default_role(stores: Stores, realm: Realm) -> None:
     """Read the default role together with the next statement of the transaction."""
-    stores.roles.expect_find(realm.id, realm.default_role_name)
+    stores.roles.expect_realm_role(realm.id, realm.default_role_name)
 
 
 async def realm_actions(stores: Stores, realm_id: str) -> tuple[RequiredAction, ...]:
     """Return the required actions of a realm, in their order."""
-    return actions_in(await stores.documents.list(realm_id, DocumentKind.REQUIRED_ACTION))
+    return actions_in(await stores.documents.list_documents(realm_id, DocumentKind.REQUIRED_ACTION))
 
 
 def expect_actions(stores: Stores, realm_id: str) -> None:
     """Read the required actions together with the next statement of the transaction."""
-    stores.documents.expect_list(realm_id, DocumentKind.REQUIRED_ACTION)
+    stores.documents.expect_documents(realm_id, DocumentKind.REQUIRED_ACTION)
 
 
 async def default_actions(stores: Stores, realm_id: str) -> tuple[str, ...]:

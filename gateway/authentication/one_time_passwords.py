@@ -104,7 +104,7 @@ def new_otp_secret() -> str:
 
 
 def render_enrollment(realm: Realm, user: User, secret: str, *, needs_label: bool) -> OtpEnrollment:
-    """Return what the page shows.
+    """Return the values of the page that sets up a device.
 
     Algorithm, digits and period are those of the realm's policy at this moment; the credential
     keeps them. Spec: RFC 4226 §4. Keycloak: 6 (one-time passwords), 16.1 required actions
@@ -126,7 +126,7 @@ def render_enrollment(realm: Realm, user: User, secret: str, *, needs_label: boo
 def new_otp_credential(
     policy: OtpPolicy, user: User, secret: str, held: Sequence[Credential], now: datetime
 ) -> Credential:
-    """Return the credential of a device, behind those that the user has."""
+    """Return the credential of a device, behind the credentials that the user has."""
     data = {
         "subType": (policy.type or OtpType.TOTP).value,
         "digits": policy.digits,

@@ -73,14 +73,14 @@ class PasswordCheck:
     async def is_right(
         self, realm: Realm, account: Account, given: Secret, *, admitted: bool
     ) -> bool:
-        """Return whether it is the account's; what is not `admitted` is compared with nothing.
+        """Return whether it is the account's; without `admitted` it is compared with nothing.
 
         Raises Overloaded and StoreUnavailable.
         """
         policy, credential, stored = realm.password_policy, account.password, None
         if credential is not None and admitted and account.may_sign_in:
             stored = (credential.credential_data, credential.secret_data)
-        right = await self._passwords.check(
+        right = await self._passwords.check_password(
             given,
             stored,
             realm_id=realm.id,
@@ -213,7 +213,7 @@ class _StoredPasswords:
         return self.credential.created_at
 
     async def is_it(self, password: Secret) -> bool:
-        return await self.hasher.check(
+        return await self.hasher.check_password(
             password,
             (self.credential.credential_data, self.credential.secret_data),
             realm_id=self.realm.id,
@@ -240,7 +240,7 @@ class ChangedMeanwhile(RealmgateError):
 
 @dataclass(frozen=True, slots=True)
 class _PasswordBasis:
-    """What a prepared password depends on."""
+    """The state that a prepared password depends on."""
 
     policy: PasswordPolicy
     names: tuple[str, str | None]
@@ -295,7 +295,7 @@ class PasswordChanges:
 
 
 def require_hashable(password: Secret) -> None:
-    """Raise PasswordRefused for one that is too long to be hashed, whatever the policy says."""
+    """Raise PasswordRefused for a password that is too long to be hashed, despite the policy."""
     if len(password.reveal()) > MAX_PASSWORD_LENGTH:
         raise PasswordRefused("MaxLength", "maximum length {0}.", MAX_PASSWORD_LENGTH)
 

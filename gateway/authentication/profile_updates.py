@@ -340,7 +340,7 @@ class ProfileUpdates:
         matches: PatternMatches,
     ) -> ProfileChange:
         realm = profile.entry.realm
-        async with self._updates.begin(realm.id, user_id) as update:
+        async with self._updates.begin_update(realm.id, user_id) as update:
             after = change(update.user, matches=matches)
             try:
                 await require_free_names(update.stores, realm, after, update.user)
@@ -400,7 +400,7 @@ class EmailUpdates:
     def __init__(self, updates: AccountUpdates) -> None:
         self._updates = updates
 
-    async def store(self, profile: OwnProfile, user_id: str, address: str) -> ProfileChange:
+    async def store_address(self, profile: OwnProfile, user_id: str, address: str) -> ProfileChange:
         """Change the address at once; a new one is not verified."""
         attempt = partial(self._store, profile, user_id, address)
         return await repeat_while_pending(attempt)
@@ -418,13 +418,13 @@ class EmailUpdates:
 
     async def cancel(self, realm_id: str, user_id: str) -> None:
         """End the link that waits, if any."""
-        async with self._updates.begin(realm_id, user_id) as update:
+        async with self._updates.begin_update(realm_id, user_id) as update:
             await update.replace(without_pending_email(update.user))
 
     async def _store(
         self, profile: OwnProfile, user_id: str, address: str, matches: PatternMatches
     ) -> ProfileChange:
-        async with self._updates.begin(profile.entry.realm.id, user_id) as update:
+        async with self._updates.begin_update(profile.entry.realm.id, user_id) as update:
             after = await _changed_address(profile, update, address, matches)
             await update.replace(without_pending_email(after), performed=UPDATE_EMAIL)
             await notify_previous_address(update, profile.entry.realm, after)
@@ -438,7 +438,7 @@ class EmailUpdates:
         queue_mail: QueueMail,
         matches: PatternMatches,
     ) -> tuple[str, NotSent | None]:
-        async with self._updates.begin(profile.entry.realm.id, user_id) as update:
+        async with self._updates.begin_update(profile.entry.realm.id, user_id) as update:
             wanted = (await _changed_address(profile, update, address, matches)).email or ""
             failure = await queue_mail(update.stores, wanted)
             if failure is None:
@@ -450,7 +450,7 @@ class EmailUpdates:
         self, profile: OwnProfile, token: ActionToken, matches: PatternMatches
     ) -> ProfileChange:
         address = token.new_email or ""
-        async with self._updates.begin(profile.entry.realm.id, token.user_id) as update:
+        async with self._updates.begin_update(profile.entry.realm.id, token.user_id) as update:
             before = update.user
             if before.email != token.email or pending_email(before) != address:
                 raise LinkEnded

@@ -79,23 +79,23 @@ def own_locked_names(entry: RealmEntry, user: User | None = None) -> frozenset[s
 
 async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
     """Return the stored profile; None where the standard one applies."""
-    stored = await stores.documents.find(realm_id, DocumentKind.USER_PROFILE, _NAME)
+    stored = await stores.documents.find_document(realm_id, DocumentKind.USER_PROFILE, _NAME)
     return None if stored is None else restored_profile(stored)
 
 
 def expect_profile(stores: Stores, realm: Realm) -> None:
     """Read the profile together with the next statement of the transaction."""
     if not realm.has_free_attributes:
-        stores.documents.expect_find(realm.id, DocumentKind.USER_PROFILE, _NAME)
+        stores.documents.expect_document(realm.id, DocumentKind.USER_PROFILE, _NAME)
 
 
 async def store_profile(stores: Stores, realm_id: str, profile: StoredProfile | None) -> None:
     """Store another profile, None for the standard one."""
     place = (realm_id, DocumentKind.USER_PROFILE, _NAME)
     if profile is None:
-        await stores.documents.remove(*place)
+        await stores.documents.remove_document(*place)
     else:
-        await stores.documents.put(*place, profile.stored())
+        await stores.documents.put_document(*place, profile.stored())
 
 
 async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:

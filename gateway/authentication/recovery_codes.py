@@ -42,7 +42,7 @@ class RecoveryCodes:
 
     left: tuple[tuple[int, str], ...] = field(repr=False)
     data: Mapping[str, Any]
-    """What the credential says of its codes."""
+    """The list of codes that a credential describes."""
 
     @classmethod
     def of(cls, credential: Credential) -> Self:
@@ -144,7 +144,7 @@ class RecoveryCodeCheck:
         if not codes.is_next(code) or not admitted:
             return None
         realm, after = entry.realm, codes.without_next(credential)
-        async with self._updates.begin(realm.id, credential.user_id) as update:
+        async with self._updates.begin_update(realm.id, credential.user_id) as update:
             users = update.stores.users
             if not await users.exchange_credential(realm.id, credential, after):
                 return None

@@ -12,7 +12,14 @@ from uuid import uuid4
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.proofs import note_password
 from gateway.authentication.engine.results import AccountChange, AccountChanges
-from gateway.authentication.engine.sign_in import AuthenticatorOutcome, Config, Form, Result, SignIn
+from gateway.authentication.engine.sign_in import (
+    Authenticator,
+    AuthenticatorOutcome,
+    Config,
+    Form,
+    Result,
+    SignInAttempt,
+)
 from gateway.authentication.new_users import (
     NewUser,
     default_actions,
@@ -48,7 +55,7 @@ from gateway.password_policies import PasswordRefused
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """What is to be stored; `performed` are required actions that the form has made needless."""
+    """A new account; `performed` are required actions that the form has made needless."""
 
     user: User
     password: PreparedPassword | None = None
@@ -99,13 +106,17 @@ class FormAction(Protocol):
     id: ClassVar[str]
 
     def show(
-        self, sign_in: SignIn, form: Challenge, sent: Form | None, violations: Sequence[Violation]
+        self,
+        sign_in: SignInAttempt,
+        form: Challenge,
+        sent: Form | None,
+        violations: Sequence[Violation],
     ) -> Challenge:
-        """Return the form with the fields of this part; `sent` is what was refused."""
+        """Return the form with the fields of this part; `sent` are the refused values."""
         ...
 
-    async def apply(self, sign_in: SignIn, draft: NewAccount, sent: Form) -> NewAccount:
-        """Return the draft with what was sent; raises FormRejected, Overloaded."""
+    async def apply(self, sign_in: SignInAttempt, draft: NewAccount, sent: Form) -> NewAccount:
+        """Return the draft with the submitted values; raises FormRejected, Overloaded."""
         ...
 
 
@@ -133,12 +144,16 @@ class RegistrationPassword:
         self._passwords = passwords
 
     def show(
-        self, sign_in: SignIn, form: Challenge, sent: Form | None, violations: Sequence[Violation]
+        self,
+        sign_in: SignInAttempt,
+        form: Challenge,
+        sent: Form | None,
+        violations: Sequence[Violation],
     ) -> Challenge:
         del sign_in, sent, violations
         return replace(form, asks_password=True)
 
-    async def apply(self, sign_in: SignIn, draft: NewAccount, sent: Form) -> NewAccount:
+    async def apply(self, sign_in: SignInAttempt, draft: NewAccount, sent: Form) -> NewAccount:
         given = sent.get(_PASSWORD_FIELD, "")
         if not given.strip():
             raise FormRejected(MessageKey.MISSING_PASSWORD, field=_PASSWORD_FIELD)
@@ -166,12 +181,16 @@ class RegistrationTerms:
     id: ClassVar = REGISTRATION_TERMS
 
     def show(
-        self, sign_in: SignIn, form: Challenge, sent: Form | None, violations: Sequence[Violation]
+        self,
+        sign_in: SignInAttempt,
+        form: Challenge,
+        sent: Form | None,
+        violations: Sequence[Violation],
     ) -> Challenge:
         del sign_in, sent, violations
         return replace(form, asks_terms=True)
 
-    async def apply(self, sign_in: SignIn, draft: NewAccount, sent: Form) -> NewAccount:
+    async def apply(self, sign_in: SignInAttempt, draft: NewAccount, sent: Form) -> NewAccount:
         if _TERMS_FIELD not in sent:
             raise FormRejected(MessageKey.TERMS_REQUIRED, field=_TERMS_FIELD)
         user = with_accepted_terms(draft.user, sign_in.now)
@@ -189,11 +208,15 @@ class UserCreationAction:
     id: ClassVar = USER_CREATION
 
     def show(
-        self, sign_in: SignIn, form: Challenge, sent: Form | None, violations: Sequence[Violation]
+        self,
+        sign_in: SignInAttempt,
+        form: Challenge,
+        sent: Form | None,
+        violations: Sequence[Violation],
     ) -> Challenge:
         return replace(form, profile=_own_profile(sign_in).fields(None, sent, violations))
 
-    async def apply(self, sign_in: SignIn, draft: NewAccount, sent: Form) -> NewAccount:
+    async def apply(self, sign_in: SignInAttempt, draft: NewAccount, sent: Form) -> NewAccount:
         attempt = partial(_changed_profile, _own_profile(sign_in), draft.user, sent)
         try:
             return replace(draft, user=await repeat_while_pending(attempt))
@@ -207,7 +230,7 @@ async def _changed_profile(
     return profile.changed(user, sent, matches)
 
 
-def _own_profile(sign_in: SignIn) -> OwnProfile:
+def _own_profile(sign_in: SignInAttempt) -> OwnProfile:
     return OwnProfile(sign_in.context.realm, sign_in.scopes, is_new=True)
 
 
@@ -240,7 +263,9 @@ class Registrations:
             message, error = MessageKey.TOO_MANY_REGISTRATIONS, EventError.SLOW_DOWN
             raise FormRejected(message, event_error=error)
 
-    async def store(self, realm: Realm, draft: NewAccount, *, name_first: bool = False) -> Account:
+    async def store_account(
+        self, realm: Realm, draft: NewAccount, *, name_first: bool = False
+    ) -> Account:
         """Store the account; raises NameTaken and StoreUnavailable.
 
         With `name_first` a name that is taken comes before an address: whether the address is
@@ -269,7 +294,7 @@ class Registrations:
             unnamed = replace(user, username=user.id, email=None)
             names = await require_free_names(stores, realm, unnamed)
             await _store_registered_user(stores, realm, replace(draft, user=unnamed), names)
-            await stores.users.remove(realm.id, user.id)
+            await stores.users.remove_user(realm.id, user.id)
         raise refusal
 
 
@@ -302,24 +327,24 @@ _ADDRESS_NOTE: Final = "registered-address"
 """The note with the address that was typed, while it is not verified."""
 
 
-def verifies_address(sign_in: SignIn, user: User) -> bool:
+def verifies_address(sign_in: SignInAttempt, user: User) -> bool:
     """Tell whether the address of a new user is verified first."""
     offered = sign_in.context.realm.sign_in.offers(VERIFY_EMAIL)
     return sign_in.realm.login.verify_email and offered and bool(user.email)
 
 
-def awaits_confirmation(sign_in: SignIn) -> bool:
+def awaits_confirmation(sign_in: SignInAttempt) -> bool:
     """Tell whether the form was taken, and the address is still to be verified."""
     user = sign_in.found_user
     return _ADDRESS_NOTE in sign_in.notes and not (user is not None and user.email_verified)
 
 
-def was_taken(sign_in: SignIn) -> bool:
+def was_taken(sign_in: SignInAttempt) -> bool:
     """Tell whether the form was taken before."""
     return _ADDRESS_NOTE in sign_in.notes
 
 
-def confirmation_page(sign_in: SignIn) -> Challenge:
+def confirmation_page(sign_in: SignInAttempt) -> Challenge:
     """Return the page that a mail was sent."""
     fields = {"email": sign_in.notes.get(_ADDRESS_NOTE, "")}
     return Challenge(FormName.REGISTERED, fields, MessageKey.VERIFY_EMAIL)
@@ -335,7 +360,7 @@ class Confirmations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def ask(self, sign_in: SignIn, address: str) -> Challenge:
+    async def send_link(self, sign_in: SignInAttempt, address: str) -> Challenge:
         """Send the link to the new user of the address; raises StoreUnavailable."""
         async with self._database.write() as stores:
             user = await stores.users.find_by_email(sign_in.realm.id, address)
@@ -347,7 +372,7 @@ class Confirmations:
         sign_in.note(_ADDRESS_NOTE, address)
         return confirmation_page(sign_in)
 
-    async def notify_owner(self, sign_in: SignIn, address: str) -> Challenge:
+    async def notify_owner(self, sign_in: SignInAttempt, address: str) -> Challenge:
         """Send a mail about the attempt to the user of the address; raises StoreUnavailable.
 
         The recipient is the stored address: the one that was typed may be a look-alike.
@@ -368,7 +393,7 @@ REGISTERED: Final = "registration"
 _TAKEN: Final = {EMAIL: EventError.EMAIL_IN_USE, USERNAME: EventError.USERNAME_IN_USE}
 
 
-class RegistrationPageForm:
+class RegistrationPageForm(Authenticator):
     """`registration-page-form`: the page on which users register.
 
     Shows the form, and stores the account that it describes.
@@ -378,7 +403,6 @@ class RegistrationPageForm:
     """
 
     id: ClassVar = REGISTRATION_FORM
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(
@@ -391,12 +415,7 @@ class RegistrationPageForm:
         self._registrations = registrations
         self._confirmations = confirmations
 
-    def is_configured(self, account: Account) -> bool:
-        """Return True: there is nothing to set up."""
-        del account
-        return True
-
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; ATTEMPTED where a part of it does not act.
 
         After the form, SUCCEEDED once the address is verified, where the realm asks for that.
@@ -409,7 +428,7 @@ class RegistrationPageForm:
         actions = self._parts(sign_in)
         return _registration_form(sign_in, actions) if actions else AuthenticatorOutcome.ATTEMPTED
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the new user, or the form again."""
         if was_taken(sign_in):
             return await self.authenticate(sign_in, config)
@@ -426,13 +445,15 @@ class RegistrationPageForm:
             sign_in.account_changes = _registration_event(sign_in, form, rejected.event_error)
             return rejected.on(_registration_form(sign_in, actions, form, rejected))
 
-    def _parts(self, sign_in: SignIn) -> tuple[FormAction, ...]:
+    def _parts(self, sign_in: SignInAttempt) -> tuple[FormAction, ...]:
         """Return the actions of the form in their order; none where one does not act."""
         [step] = [one for one in sign_in.flow.every_step() if one.authenticator == self.id]
         found = [self._actions.get(action.authenticator) for action in step.actions]
         return tuple(action for action in found if action is not None) if all(found) else ()
 
-    async def _register(self, sign_in: SignIn, actions: Sequence[FormAction], form: Form) -> Result:
+    async def _register(
+        self, sign_in: SignInAttempt, actions: Sequence[FormAction], form: Form
+    ) -> Result:
         realm = sign_in.realm
         blank = User(str(uuid4()), realm.id, "", enabled=True, created_at=sign_in.now)
         draft = NewAccount(blank)
@@ -445,11 +466,15 @@ class RegistrationPageForm:
         sign_in.account_changes = _registration_event(sign_in, form)
         if not verifies:
             return AuthenticatorOutcome.SUCCEEDED
-        return await self._confirmations.ask(sign_in, draft.user.email or "")
+        return await self._confirmations.send_link(sign_in, draft.user.email or "")
 
-    async def _stored(self, sign_in: SignIn, draft: NewAccount, *, verifies: bool) -> Account:
+    async def _stored(
+        self, sign_in: SignInAttempt, draft: NewAccount, *, verifies: bool
+    ) -> Account:
         try:
-            return await self._registrations.store(sign_in.realm, draft, name_first=verifies)
+            return await self._registrations.store_account(
+                sign_in.realm, draft, name_first=verifies
+            )
         except NameTaken as taken:
             if verifies and taken.attribute == EMAIL:
                 raise _AddressTaken(draft.user.email or "") from taken
@@ -465,7 +490,7 @@ class _AddressTaken(RealmgateError):
         self.address = address
 
 
-def _sign_in_registered(sign_in: SignIn, account: Account) -> None:
+def _sign_in_registered(sign_in: SignInAttempt, account: Account) -> None:
     sign_in.identify(account)
     sign_in.attempted_username = sign_in.user.username
     sign_in.used.add(REGISTERED)
@@ -474,7 +499,7 @@ def _sign_in_registered(sign_in: SignIn, account: Account) -> None:
 
 
 def _registration_form(
-    sign_in: SignIn,
+    sign_in: SignInAttempt,
     actions: Sequence[FormAction],
     sent: Form | None = None,
     rejected: FormRejected | None = None,
@@ -486,7 +511,9 @@ def _registration_form(
     return form
 
 
-def _registration_event(sign_in: SignIn, form: Form, error: str | None = None) -> AccountChanges:
+def _registration_event(
+    sign_in: SignInAttempt, form: Form, error: str | None = None
+) -> AccountChanges:
     login = sign_in.realm.login
     named = EMAIL if login.registration_email_as_username else USERNAME
     details: dict[str, str] = {Detail.REGISTER_METHOD: "form"}

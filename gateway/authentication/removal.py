@@ -32,11 +32,11 @@ class AccountRemoval:
         self._failures = failures
 
     @staticmethod
-    async def remove(stores: Stores, user: User) -> None:
+    async def remove_account(stores: Stores, user: User) -> None:
         """Remove a user whose row is locked, with its offline sessions and refresh tokens."""
         for session in await stores.offline_sessions.of_user(user.realm_id, user.id):
             await stores.refresh_tokens.end_of_session(user.realm_id, session.id)
-        await stores.users.remove(user.realm_id, user.id)
+        await stores.users.remove_user(user.realm_id, user.id)
 
     async def end_sessions(self, user: User) -> None:
         """End the online sessions and forget the failures, after the user was removed.
@@ -67,7 +67,7 @@ class LevelTooLow(RealmgateError):
 
 
 class RemovalWarning(StrEnum):
-    """What the user loses with a credential, by the key of its text."""
+    """The loss that comes with the removal of a credential, as the key of a text."""
 
     NONE = ""
     LAST_CREDENTIAL = "deleteCredentialLastMessage"
@@ -99,7 +99,7 @@ def find_removable_credential(
 
 
 def removal_warning(held: Sequence[Credential], credential: Credential) -> RemovalWarning:
-    """Return what the user has to know before one of the credentials `held` is deleted."""
+    """Return the warning to show before one of the credentials `held` is deleted."""
     left = {one.type for one in held if one.id != credential.id}
     if not left & _FIRST_FACTORS:
         return RemovalWarning.LAST_CREDENTIAL

@@ -20,7 +20,7 @@ from gateway.domain.ports.storage import Database
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationServices:
-    """Each part of a sign-in takes what it needs of these.
+    """The services of a sign-in; each of its parts takes some of them.
 
     `authentication_sessions` are the sign-ins that wait for their users, `user_sessions` the online
     sessions of users who have signed in.

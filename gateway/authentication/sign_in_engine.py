@@ -7,10 +7,11 @@ Keycloak: AuthenticationProcessor (26.7)
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from gateway.authentication.accounts import Account
-from gateway.authentication.authenticators import Unavailable, authenticators
+from gateway.authentication.authenticators import authenticators
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine import (
     Challenged,
@@ -45,9 +46,8 @@ from gateway.authentication.engine.required_action import (
 from gateway.authentication.engine.sign_in import (
     BROWSER_SESSION,
     UNKNOWN_USER,
-    Authenticator,
     Form,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -76,11 +76,11 @@ OTHER_WAY: Final = "authenticationExecution"
 """The field of a form that selects an execution."""
 _SELECTING: Final = "authentication-selector"
 """The note of a session whose page is the list of executions."""
-_Work = Callable[[SignIn, FlowRun], Awaitable[Progress]]
+_Work = Callable[[FlowRun], Awaitable[Progress]]
 
 
 class SignInEngine:
-    """Runs the steps of sign-ins and stores what is left to do.
+    """Runs the steps of sign-ins and stores their sessions.
 
     A refused sign-in stays stored as it was before: the user may start over. Methods raise
     Overloaded, StoreUnavailable, and InvalidInput for a session that is too large.
@@ -96,7 +96,8 @@ class SignInEngine:
 
     def __init__(self, services: AuthenticationServices) -> None:
         self._services = services
-        self._steps = _flow_steps(services)
+        acting = authenticators(services)
+        self._steps = FlowSteps(acting, conditions(services, acting), services.accounts)
         self._lockouts = PermanentLockouts(services.database, services.invalidation)
         pending = PendingActions(services.database, services.accounts)
         self._actions = RequiredActions(services.accounts, pending, required_actions(services))
@@ -151,7 +152,7 @@ class SignInEngine:
         return await self._stored(context, claimed, step)
 
     async def restart(self, context: SignInContext, session: AuthenticationSession) -> SignInResult:
-        """Forget what a stored session has done so far, and run the flow from its beginning."""
+        """Clear the progress of a stored session, and run the flow from its beginning."""
         return await self._stored(context, session, await self._restart(context, session))
 
     async def finish(self, context: SignInContext, session: AuthenticationSession) -> SignInResult:
@@ -166,19 +167,19 @@ class SignInEngine:
         return await self._stored(context, claimed, await self._finish(context, claimed))
 
     async def store(self, context: SignInContext, session: AuthenticationSession) -> None:
-        """Store a session that is not stored, such as one that waits for consent."""
+        """Store a new session, such as that of a sign-in that waits for consent."""
         end = expires_at(context.realm.realm.token_lifespans, session, context.now)
         await self._services.authentication_sessions.add(session, end)
 
     async def end(self, session: AuthenticationSession) -> None:
         """Remove the session of a tab."""
         sessions = self._services.authentication_sessions
-        await sessions.remove(session.realm_id, session.id, session.tab_id)
+        await sessions.remove_tab(session.realm_id, session.id, session.tab_id)
 
     async def _stored(
         self, context: SignInContext, before: AuthenticationSession, step: SignInResult
     ) -> SignInResult:
-        """Store what the step has changed; Replayed where another request was faster.
+        """Store the session after a step; Replayed where another request was faster.
 
         What the step has changed in the account stays changed, and is reported.
         """
@@ -197,12 +198,7 @@ class SignInEngine:
     async def _begin(self, context: SignInContext, session: AuthenticationSession) -> SignInResult:
         if session.stage is Stage.AUTHENTICATED:
             return await self._finish(context, session)
-
-        async def work(sign_in: SignIn, flow: FlowRun) -> Progress:
-            del sign_in
-            return await flow.run()
-
-        return await self._step(context, session, work)
+        return await self._step(context, session, FlowRun.run)
 
     async def _restart(
         self, context: SignInContext, session: AuthenticationSession
@@ -227,7 +223,7 @@ class SignInEngine:
     async def _execute(
         self, context: SignInContext, session: AuthenticationSession, form: Form
     ) -> SignInResult:
-        """Take the form of the execution, or what the user has chosen instead of it."""
+        """Take the form of the execution, or the choice of another one."""
         execution = session.execution
         if _SELECTING in session.notes:
             session = session.with_note(_SELECTING, None)
@@ -246,8 +242,8 @@ class SignInEngine:
         if _has_lost_session(context, session):
             return PageExpired(session, context.client)
 
-        async def work(sign_in: SignIn, flow: FlowRun) -> Progress:
-            del flow
+        async def perform(flow: FlowRun) -> Progress:
+            sign_in = flow.sign_in
             sign_in.challenge = await self._actions.submit(sign_in, form)
             if sign_in.challenge is not None:
                 return Progress.WAITING
@@ -256,7 +252,7 @@ class SignInEngine:
                 keep_address(sign_in)
             return Progress.SUCCEEDED
 
-        return await self._step(context, session, work)
+        return await self._step(context, session, perform)
 
     async def _take_way(
         self, context: SignInContext, session: AuthenticationSession, chosen: str
@@ -277,25 +273,22 @@ class SignInEngine:
         form: Form | None,
     ) -> SignInResult:
         """Go on at an execution, with its form or by showing it."""
-        found = context.realm.sign_in.find(session.flow)
+        found = context.realm.sign_in.find_flow(session.flow)
         path = () if found is None else found.path(execution)
         if not path or _has_lost_session(context, session):  # the flow was changed meanwhile
             return await self._restart(context, session)
-
-        async def work(sign_in: SignIn, flow: FlowRun) -> Progress:
-            del sign_in
-            return await (flow.show(path) if form is None else flow.submit(path, form))
-
+        show, submit = partial(FlowRun.show, path=path), partial(FlowRun.submit, path=path)
+        work = show if form is None else partial(submit, form=form)
         return await self._step(context, session, work)
 
     async def _step(
         self, context: SignInContext, session: AuthenticationSession, work: _Work
     ) -> SignInResult:
-        flow = context.realm.sign_in.find(session.flow)
+        flow = context.realm.sign_in.find_flow(session.flow)
         if flow is None:
             error = InvalidUserCredentials(EventError.NOT_ALLOWED)
             return Refused(error, context.client, session)
-        sign_in = SignIn(context, session, flow)
+        sign_in = SignInAttempt(context, session, flow)
         async with GuardedChecks(self._services.guard, self._lockouts) as checks:
             try:
                 if session.user_id is not None or UNKNOWN_USER in session.notes:
@@ -304,7 +297,7 @@ class SignInEngine:
                     sign_in, sign_in.account
                 ):
                     return await self._again(context, session)
-                progress = await work(sign_in, FlowRun(self._steps, sign_in, checks))
+                progress = await work(FlowRun(sign_in, self._steps, checks))
                 step = await self._result(sign_in, checks, progress)
             except SignInRefused as refusal:
                 after = sign_in.next_session()
@@ -313,13 +306,13 @@ class SignInEngine:
             await self._services.passwords.strengthen(sign_in.realm, *sign_in.proven_password)
         return step
 
-    async def _lacks_proof(self, sign_in: SignIn, account: Account) -> bool:
+    async def _lacks_proof(self, sign_in: SignInAttempt, account: Account) -> bool:
         """Tell whether the proof of an earlier request is not one of the user any more."""
         if is_proven_too_early(sign_in):
             return True
         if not has_password(sign_in.begun):
             return False
-        sign_in.account = await self._services.accounts.with_credentials(account)
+        sign_in.account = await self._services.accounts.load_credentials(account)
         return is_former(sign_in.begun, sign_in.account)
 
     async def _again(self, context: SignInContext, session: AuthenticationSession) -> SignInResult:
@@ -332,19 +325,19 @@ class SignInEngine:
     async def _account(
         self, context: SignInContext, session: AuthenticationSession
     ) -> Account | None:
-        """Return the account that was identified before; raises for one that was removed."""
+        """Return the account that was identified before; raises for a removed account."""
         accounts, realm_id = self._services.accounts, context.realm.realm.id
         if session.user_id is not None:
-            found = await accounts.with_id(realm_id, session.user_id)
+            found = await accounts.find_account(realm_id, session.user_id)
             if found is None:
                 raise InvalidUserCredentials(EventError.USER_NOT_FOUND)
             return found
         if session.notes.get(UNKNOWN_USER):
-            return await accounts.unknown(realm_id, session.attempted_username or "")
+            return await accounts.get_unknown_account(realm_id, session.attempted_username or "")
         return None
 
     async def _result(
-        self, sign_in: SignIn, checks: GuardedChecks, progress: Progress
+        self, sign_in: SignInAttempt, checks: GuardedChecks, progress: Progress
     ) -> SignInResult:
         if sign_in.ended_with is not None:
             return Inform(
@@ -365,10 +358,10 @@ class SignInEngine:
             raise InvalidUserCredentials(error, None if user is None else user.id)
         return await self._completed(sign_in, checks)
 
-    async def _challenged(self, sign_in: SignIn, challenge: Challenge) -> SignInResult:
+    async def _challenged(self, sign_in: SignInAttempt, challenge: Challenge) -> SignInResult:
         failure = sign_in.failure
         if sign_in.used and isinstance(failure, InvalidUserCredentials) and _is_locked(failure):
-            # What was proven before the lock-out does not count after it (attacks: D8).
+            # Proofs from before the lock-out do not count after it (attacks: D8).
             return await self._after_lockout(sign_in, challenge, failure)
         if challenge.message is None and sign_in.information is not None:
             failed = sign_in.failure is not None
@@ -378,7 +371,7 @@ class SignInEngine:
         return _challenge(sign_in, challenge)
 
     async def _after_lockout(
-        self, sign_in: SignIn, challenge: Challenge, failure: InvalidUserCredentials
+        self, sign_in: SignInAttempt, challenge: Challenge, failure: InvalidUserCredentials
     ) -> SignInResult:
         client = sign_in.client
         step = await self._restart(sign_in.context, sign_in.begun)
@@ -387,7 +380,7 @@ class SignInEngine:
         said = replace(step.challenge, message=challenge.message, is_error=True)
         return Challenged(step.session, said, client, failure, event_details=sign_in.event_details)
 
-    async def _completed(self, sign_in: SignIn, checks: GuardedChecks) -> SignInResult:
+    async def _completed(self, sign_in: SignInAttempt, checks: GuardedChecks) -> SignInResult:
         user = sign_in.user
         if not sign_in.used and not sign_in.has_joined:
             raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, user.id)
@@ -406,7 +399,7 @@ class SignInEngine:
         joins = browser.session if browser and browser.session.user_id == user.id else None
         session = sign_in.next_session()
         if session.used and sign_in.realm.login.reset_password_allowed:
-            # What a stranger asks for in the user's name does not count for this network.
+            # Requests of strangers in the user's name do not count for this network.
             network = caller_of(sign_in.context.address)
             await self._services.limiter.remember_network(user.realm_id, user.id, network)
         return SignedIn(
@@ -428,20 +421,8 @@ class SignInEngine:
         )
 
 
-def _flow_steps(services: AuthenticationServices) -> FlowSteps:
-    """Return every authenticator and condition that acts."""
-    acting = {each.id: each for each in authenticators(services)}
-
-    def find(name: str) -> Authenticator:
-        return acting.get(name) or Unavailable(name)
-
-    decide = {each.id: each for each in conditions(services, find)}
-    return FlowSteps(find, decide, services.accounts)
-
-
-async def _succeeded(sign_in: SignIn, flow: FlowRun) -> Progress:
-    del flow
-    done = sign_in.stage is Stage.AUTHENTICATED
+async def _succeeded(flow: FlowRun) -> Progress:
+    done = flow.sign_in.stage is Stage.AUTHENTICATED
     return Progress.SUCCEEDED if done else Progress.FAILED
 
 
@@ -470,7 +451,7 @@ def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession
     )
 
 
-def _challenge(sign_in: SignIn, challenge: Challenge) -> Challenged:
+def _challenge(sign_in: SignInAttempt, challenge: Challenge) -> Challenged:
     session = sign_in.next_session()
     return Challenged(
         session,
@@ -482,7 +463,7 @@ def _challenge(sign_in: SignIn, challenge: Challenge) -> Challenged:
     )
 
 
-def _selection(sign_in: SignIn, challenge: Challenge) -> Challenge:
+def _selection(sign_in: SignInAttempt, challenge: Challenge) -> Challenge:
     """Return the list of executions in place of a form that is one of several ways."""
     if not challenge.other_ways:
         sign_in.note(_SELECTING, None)
@@ -497,7 +478,7 @@ def _is_locked(failure: InvalidUserCredentials) -> bool:
     return failure.lockout is not None or failure.event_error in locked
 
 
-def _require_level(sign_in: SignIn) -> None:
+def _require_level(sign_in: SignInAttempt) -> None:
     """Raise LevelNotReached; without levels in the flow, credentials reach the lowest but one."""
     level, reached = sign_in.context.requested.level, sign_in.level
     if reached is None:

@@ -62,7 +62,7 @@ class NoLongerValid(Exception):
 
 
 class ClientPart(Enum):
-    """What the client of a credential needs in the session."""
+    """The part that the client of a credential needs in the session."""
 
     NO_CLIENT = auto()
     """The credential belongs to no client: the cookie of a browser."""
@@ -85,7 +85,7 @@ class SessionName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedCredential:
-    """What a genuine credential depends on; the caller has verified the credential itself.
+    """The facts that a genuine credential depends on; the caller has verified the credential.
 
     `client` is None where it was removed, `session` where there is none: for links, and tokens of
     service accounts. `user_id` is the user that the credential names: needed without a session,
@@ -240,11 +240,11 @@ class Validity:
         return lasting
 
     async def _stored(self, realm: Realm, name: SessionName) -> UserSession | None:
-        """Return what a store holds; looking at an offline session keeps no writer waiting."""
+        """Return the stored session; reading an offline session keeps no writer waiting."""
         if not name.offline:
-            return await self._online.find(realm.id, name.id)
+            return await self._online.find_session(realm.id, name.id)
         async with self._database.read() as stores:
-            return await stores.offline_sessions.find(realm.id, name.id)
+            return await stores.offline_sessions.find_session(realm.id, name.id)
 
     async def _user(
         self, realm: Realm, issued: IssuedCredential, session: UserSession | None

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from gateway.authentication.accounts import Account, Accounts, unknown_account
 from gateway.authentication.engine.proofs import note_key
-from gateway.authentication.engine.sign_in import Form, Result, SecretCheck, SignIn
+from gateway.authentication.engine.sign_in import Form, Result, SecretCheck, SignInAttempt
 from gateway.authentication.errors import InvalidUserCredentials
 from gateway.domain import base64url
 from gateway.domain.authentication import Challenge, MessageKey
@@ -89,7 +89,7 @@ class StoredKey:
 
 
 def readable_keys(credentials: Sequence[Credential]) -> tuple[StoredKey, ...]:
-    """Return the keys of credentials, without those that cannot be read."""
+    """Return the keys of credentials, without unreadable ones."""
     found = []
     for credential in credentials:
         try:
@@ -109,7 +109,7 @@ def new_key_credential(
     held: Sequence[Credential],
     now: datetime,
 ) -> Credential:
-    """Return the credential of a new key, behind those that the user has."""
+    """Return the credential of a new key, behind the credentials that the user has."""
     data = {
         "aaguid": key.aaguid,
         "credentialId": base64.b64encode(key.credential_id).decode("ascii"),
@@ -165,14 +165,14 @@ class RelyingParty:
         return f"{parts.scheme}://{host}" + ("" if is_usual else f":{parts.port}")
 
 
-def new_challenge(sign_in: SignIn) -> str:
+def new_challenge(sign_in: SignInAttempt) -> str:
     """Return a challenge of 256 bits, which the sign-in remembers until a form is sent."""
     challenge = base64url.encode(secrets.token_bytes(_CHALLENGE_BYTES))
     sign_in.note(_CHALLENGE_NOTE, challenge)
     return challenge
 
 
-def take_challenge(sign_in: SignIn) -> bytes | None:
+def take_challenge(sign_in: SignInAttempt) -> bytes | None:
     """Return the challenge of the page that was shown, once."""
     challenge = sign_in.notes.get(_CHALLENGE_NOTE)
     sign_in.note(_CHALLENGE_NOTE, None)
@@ -180,7 +180,7 @@ def take_challenge(sign_in: SignIn) -> bytes | None:
 
 
 DECOYS: Final = "webauthn-decoys"
-"""What the secret is derived for."""
+"""The purpose of the derived secret."""
 _DECOY_DIGEST: Final = "sha256"
 _DECOY_MODELS: Final = (
     *((16, ("hybrid", "internal")),) * 5,
@@ -262,28 +262,21 @@ class _Presented:
     rules: CeremonyRules
 
 
+@dataclass(frozen=True, slots=True)
 class KeyCheck:
-    """Asks for keys, and verifies what is presented.
+    """Asks for keys, and verifies presented keys.
 
     Keycloak: WebAuthnAuthenticator, WebAuthnCredentialProvider (26.7); Spec: WebAuthn Level 3 §7.2
     """
 
-    def __init__(
-        self,
-        web_authn: WebAuthn,
-        accounts: Accounts,
-        database: Database,
-        party: RelyingParty,
-        decoys: KeyDecoys,
-    ) -> None:
-        self._web_authn = web_authn
-        self._accounts = accounts
-        self._database = database
-        self._party = party
-        self._decoys = decoys
+    _web_authn: WebAuthn
+    _accounts: Accounts
+    _database: Database
+    _party: RelyingParty
+    _decoys: KeyDecoys
 
-    def request(self, sign_in: SignIn, keys: KeyCredentials) -> AssertionRequest:
-        """Return what the page asks for: a key of the user, or any where none is known.
+    def request(self, sign_in: SignInAttempt, keys: KeyCredentials) -> AssertionRequest:
+        """Return the request of the page: for a key of the user, or for any key without a user.
 
         A user who is only named gets decoys in place of missing keys, and no labels.
         """
@@ -298,7 +291,7 @@ class KeyCheck:
             mediation=sign_in.realm.web_authn_passwordless.mediation or _MEDIATION_FIELD,
         )
 
-    def _choices(self, sign_in: SignIn, keys: KeyCredentials) -> tuple[KeyChoice, ...]:
+    def _choices(self, sign_in: SignInAttempt, keys: KeyCredentials) -> tuple[KeyChoice, ...]:
         held = tuple(
             KeyChoice(base64url.encode(key.id), key.credential.label or "", key.transports)
             for key in keys.of(sign_in.account)
@@ -311,9 +304,9 @@ class KeyCheck:
         return tuple(replace(key, label="") for key in held) or decoys
 
     async def submit(
-        self, sign_in: SignIn, keys: KeyCredentials, form: Form, again: Again
+        self, sign_in: SignInAttempt, keys: KeyCredentials, form: Form, again: Again
     ) -> Result:
-        """Return the check of what was submitted; `again` returns the page with a message.
+        """Return the check of the submitted key; `again` returns the page with a message.
 
         Raises StoreUnavailable.
         """
@@ -346,7 +339,7 @@ class KeyCheck:
         failed = None if was_known else sign_in.forget_user
         return SecretCheck(keys.type, prove, again, MessageKey.KEY_REJECTED, failed, succeeded)
 
-    async def _identify(self, sign_in: SignIn, handle: str) -> bool:
+    async def _identify(self, sign_in: SignInAttempt, handle: str) -> bool:
         """Take the user whom the authenticator names; False where it is not the one who is known.
 
         Without a name the user must be known.
@@ -355,17 +348,17 @@ class KeyCheck:
         account = sign_in.account
         if account is not None:
             return not handle or account.guarded_as == user_id
-        found = await self._accounts.with_id(sign_in.realm.id, user_id) if user_id else None
+        found = await self._accounts.find_account(sign_in.realm.id, user_id) if user_id else None
         if found is None:
             sign_in.identify(unknown_account(user_id or handle))
         else:
-            sign_in.identify(await self._accounts.with_credentials(found))
+            sign_in.identify(await self._accounts.load_credentials(found))
         return True
 
     def _presented(
-        self, sign_in: SignIn, keys: KeyCredentials, challenge: bytes, form: Form
+        self, sign_in: SignInAttempt, keys: KeyCredentials, challenge: bytes, form: Form
     ) -> _Presented | None:
-        """Return what was submitted; None where it is not Base64url."""
+        """Return the submitted key; None where it is not Base64url."""
         policy = keys.policy(sign_in.realm)
         try:
             response = AssertionResponse(*(decode(form[name]) for name in _ASSERTION_FIELDS))
@@ -382,12 +375,14 @@ class KeyCheck:
         )
 
     async def _is_right(
-        self, sign_in: SignIn, key: StoredKey, presented: _Presented, *, admitted: bool
+        self, sign_in: SignInAttempt, key: StoredKey, presented: _Presented, *, admitted: bool
     ) -> bool:
         """Tell whether the key has signed; its counter is stored where that is `admitted`."""
         details = sign_in.event_details
         try:
-            counter = self._web_authn.verify(presented.response, presented.rules, key.public_key)
+            counter = self._web_authn.verify_assertion(
+                presented.response, presented.rules, key.public_key
+            )
         except WebAuthnRejected as rejected:
             details[Detail.WEB_AUTHN_ERROR_DETAIL] = str(rejected)
             return False
@@ -401,7 +396,7 @@ class KeyCheck:
         details[Detail.USER_VERIFICATION_CHECKED] = checked
         return counter == key.counter or await self._store(sign_in, key, counter)
 
-    async def _store(self, sign_in: SignIn, key: StoredKey, counter: int) -> bool:
+    async def _store(self, sign_in: SignInAttempt, key: StoredKey, counter: int) -> bool:
         """Store the counter; False where the credential has changed meanwhile."""
         realm_id, account = sign_in.realm.id, sign_in.account
         async with self._database.write() as stores:
@@ -429,7 +424,9 @@ def _user_id(handle: str) -> str:
         return ""
 
 
-def _refused_key(sign_in: SignIn, again: Again, message: MessageKey, error: str) -> Challenge:
+def _refused_key(
+    sign_in: SignInAttempt, again: Again, message: MessageKey, error: str
+) -> Challenge:
     """Return the page again where nothing was presented that could be verified."""
     user = sign_in.found_user
     sign_in.failure = InvalidUserCredentials(error, None if user is None else user.id)
@@ -448,7 +445,7 @@ class Passkeys:
     def __init__(self, checks: KeyCheck) -> None:
         self._checks = checks
 
-    def offer(self, sign_in: SignIn) -> AssertionRequest | None:
+    def offer(self, sign_in: SignInAttempt) -> AssertionRequest | None:
         """Return the passkey request of a page with another form.
 
         None where passkeys are off, or the user who has proven something has none. For a user who
@@ -461,18 +458,18 @@ class Passkeys:
             return None
         return self._checks.request(sign_in, PASSKEYS)
 
-    def are_submitted(self, sign_in: SignIn, form: Form) -> bool:
+    def are_submitted(self, sign_in: SignInAttempt, form: Form) -> bool:
         """Tell whether the form is that of a passkey."""
         return any(name in form for name in _SUBMITTED) and _are_enabled(sign_in)
 
-    async def submit(self, sign_in: SignIn, form: Form, again: Again) -> Result:
+    async def submit(self, sign_in: SignInAttempt, form: Form, again: Again) -> Result:
         """Return the check of the passkey; raises StoreUnavailable."""
         return await self._checks.submit(sign_in, PASSKEYS, form, again)
 
-    def have_signed_in(self, sign_in: SignIn) -> bool:
+    def have_signed_in(self, sign_in: SignInAttempt) -> bool:
         """Tell whether the user has signed in with a passkey, in place of a password."""
         return _are_enabled(sign_in) and PASSKEY in sign_in.used
 
 
-def _are_enabled(sign_in: SignIn) -> bool:
+def _are_enabled(sign_in: SignInAttempt) -> bool:
     return bool(sign_in.realm.web_authn_passwordless.passkeys_enabled)

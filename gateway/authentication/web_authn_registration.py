@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.authentication.accounts import Account
-from gateway.authentication.engine.sign_in import Form, SignIn
+from gateway.authentication.engine.sign_in import Form, SignInAttempt
 from gateway.authentication.web_authn import (
     KeyCredentials,
     RelyingParty,
@@ -52,7 +52,7 @@ class KeyRegistration:
         self._party = party
         self.keys = keys
 
-    def request(self, sign_in: SignIn, account: Account) -> RegistrationRequest:
+    def request(self, sign_in: SignInAttempt, account: Account) -> RegistrationRequest:
         """Return the options for the browser; `account` has its credentials."""
         policy, user = self.keys.policy(sign_in.realm), sign_in.user
         held = self.keys.of(account) if policy.avoid_same_authenticator else ()
@@ -71,7 +71,7 @@ class KeyRegistration:
             excluded=tuple(base64url.encode(key.id) for key in held),
         )
 
-    def verified(self, sign_in: SignIn, account: Account, form: Form) -> NewKey:
+    def verified(self, sign_in: SignInAttempt, account: Account, form: Form) -> NewKey:
         """Return the key that was submitted; raises WebAuthnRejected."""
         challenge = take_challenge(sign_in)
         if challenge is None:

@@ -24,10 +24,9 @@ from gateway.http.logout import BrowserLogoutHandler
 from gateway.http.pages import Pages
 from gateway.http.sign_in.replies import OutcomeReplies
 from gateway.protocol.account_console import ConsoleClients
-from gateway.protocol.authorization import CheckServices
 from gateway.protocol.logout import BrowserLogout
 from gateway.protocol.sender_constraint import SenderConstraint
-from gateway.protocol.session_tokens import GrantServices
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import AccessTokens
 
@@ -56,26 +55,25 @@ def account_use_cases(
 
 def account_handlers(
     services: Services,
-    grants: GrantServices,
-    checks: CheckServices,
+    protocol: ProtocolServices,
     accounts: AccountUseCases,
     pages: Pages,
 ) -> AccountHandlers:
     """Return what answers the URLs of the account console."""
-    shown, cookies = PageReplies(pages), browser_cookies(services, grants)
+    shown, cookies = PageReplies(pages), browser_cookies(services, protocol)
     clients, forms = ConsoleClients(services.directory), FormTokens(services.secrets, "account")
     console = Console(
         access=accounts.access,
         clients=clients,
-        sessions=grants.sessions,
+        sessions=protocol.sessions,
         cookies=cookies,
-        sign_in=browser_sign_in(services, grants, checks),
+        sign_in=browser_sign_in(services, protocol),
         forms=forms,
-        replies=OutcomeReplies(shown, cookies, grants.encryption),
+        replies=OutcomeReplies(shown, cookies, protocol.encryption),
         pages=shown,
         handlers=_page_handlers(accounts),
     )
-    logout = BrowserLogout(services.directory, grants.sessions)
+    logout = BrowserLogout(services.directory, protocol.sessions)
     signs_out = BrowserLogoutHandler(logout, cookies, shown, services.secrets)
     return AccountHandlers(console, AccountActions(console, clients, forms, signs_out), shown)
 

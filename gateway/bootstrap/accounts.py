@@ -1,14 +1,12 @@
 """Builds the administrative use cases of users, groups, roles, sessions and events."""
 
-from gateway.admin.events import EventConfiguration, EventLogs, EventUseCases
-from gateway.admin.groups import DefaultGroups, GroupAdministration, GroupListing, GroupUseCases
-from gateway.admin.roles import RoleAdministration, RoleMapping, RoleMembers, RoleUseCases
-from gateway.admin.sessions import ClientSessions, RealmSessions, SessionUseCases, UserSessions
+from gateway.admin.events import EventAdministration
+from gateway.admin.groups import GroupAdministration
+from gateway.admin.roles import RoleAdministration
+from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import (
     Lockouts,
-    UserActivation,
-    UserChanges,
-    UserCreation,
+    UserAdministration,
     UserCredentials,
     UserGroups,
     UserListing,
@@ -27,60 +25,34 @@ def new_passwords(services: Services) -> NewPasswords:
 
 def user_use_cases(services: Services) -> UserUseCases:
     """Return every use case of users."""
-    database, changes, clock = services.database, services.changes, services.clock
-    gate = new_passwords(services)
-    passwords = PasswordChanges(gate, services.passwords)
+    changes = services.changes
+    passwords = PasswordChanges(new_passwords(services), services.passwords)
+    removal = AccountRemoval(services.online_sessions, services.login_failures)
     return UserUseCases(
-        activation=UserActivation(changes, services.login_failures),
-        listing=UserListing(database),
-        creation=UserCreation(database, changes, passwords, clock),
-        changes=UserChanges(
-            database=database,
-            changes=changes,
-            passwords=passwords,
-            removal=AccountRemoval(services.online_sessions, services.login_failures),
-            login_failures=services.login_failures,
-            clock=clock,
-        ),
-        credentials=UserCredentials(database, changes, passwords),
-        groups=UserGroups(database, changes),
-        profiles=UserProfiles(database, changes),
-        lockouts=Lockouts(database, services.login_failures, clock),
+        administration=UserAdministration(changes, passwords, removal, services.login_failures),
+        listing=UserListing(changes),
+        credentials=UserCredentials(changes, passwords),
+        groups=UserGroups(changes),
+        profiles=UserProfiles(changes),
+        lockouts=Lockouts(changes, services.login_failures),
     )
 
 
-def group_use_cases(services: Services) -> GroupUseCases:
-    """Return every use case of groups."""
-    return GroupUseCases(
-        listing=GroupListing(services.database),
-        administration=GroupAdministration(services.changes),
-        default_groups=DefaultGroups(services.database, services.changes),
-    )
+def group_administration(services: Services) -> GroupAdministration:
+    """Return what lists and changes groups."""
+    return GroupAdministration(services.changes)
 
 
-def role_use_cases(services: Services) -> RoleUseCases:
-    """Return every use case of roles."""
-    return RoleUseCases(
-        administration=RoleAdministration(services.database, services.changes),
-        members=RoleMembers(services.database),
-        mapping=RoleMapping(services.database, services.changes),
-    )
+def role_administration(services: Services) -> RoleAdministration:
+    """Return what lists and changes roles, and the roles of users and groups."""
+    return RoleAdministration(services.changes)
 
 
-def session_use_cases(services: Services) -> SessionUseCases:
-    """Return every use case of sessions."""
-    database, changes = services.database, services.changes
-    online = services.online_sessions
-    return SessionUseCases(
-        realm=RealmSessions(database, changes, online),
-        client=ClientSessions(database, online),
-        user=UserSessions(database, changes, online),
-    )
+def session_administration(services: Services) -> SessionAdministration:
+    """Return what lists and ends sessions."""
+    return SessionAdministration(services.changes, services.online_sessions)
 
 
-def event_use_cases(services: Services) -> EventUseCases:
-    """Return every use case of events."""
-    return EventUseCases(
-        logs=EventLogs(services.database, services.events, services.clock),
-        configuration=EventConfiguration(services.changes, services.listeners.names),
-    )
+def event_administration(services: Services) -> EventAdministration:
+    """Return what lists events and changes their settings."""
+    return EventAdministration(services.changes, services.events, services.listeners.names)

@@ -3,39 +3,32 @@
 from collections.abc import Collection
 from itertools import chain
 
-from gateway.admin.access import AdminAccess, Administrators
-from gateway.admin.changes import RealmCaches
+from gateway.admin.access import AdminAccess
 from gateway.admin.client_scope_evaluation import ScopeEvaluation
 from gateway.admin.client_scopes import ClientScopeAdministration
 from gateway.admin.clients import (
-    ClientAccounts,
     ClientAdministration,
     ClientCertificateAdministration,
     ClientDevices,
-    ClientInstallation,
     ClientListing,
     ClientNodes,
     ClientPolicies,
-    ClientReach,
-    ClientScopeAssignment,
     ClientSecrets,
     ClientUseCases,
     MapperOwnerKind,
     ProtocolMapperAdministration,
-    ScopeMappingAdministration,
+    ScopeAdministration,
     SectorIdentifiers,
 )
 from gateway.admin.components import Components
 from gateway.admin.expiry import ExpiryListing
 from gateway.admin.flows import (
-    AuthenticatorConfigs,
-    ExecutionAdministration,
     FlowAdministration,
     FlowUseCases,
     RequiredActionAdministration,
 )
 from gateway.admin.key_rotation import RealmKeys
-from gateway.admin.keys import KeyComponents, KeyMetadata
+from gateway.admin.keys import KeyComponents
 from gateway.admin.realm_files import (
     ImportDryRun,
     PartialExport,
@@ -47,29 +40,27 @@ from gateway.admin.realm_files import (
 )
 from gateway.admin.realms import (
     Localizations,
-    MailServerTest,
-    RealmChanges,
+    RealmAdministration,
     RealmListing,
     RealmUseCases,
     RealmViews,
 )
 from gateway.admin.registration import (
     ClientRegistration,
-    ClientRegistrationTokens,
-    InitialAccesses,
     PolicyProviders,
     RegistrationPolicies,
+    RegistrationTokenAdministration,
     RegistrationTokens,
     RegistrationUseCases,
 )
 from gateway.admin.resource_kinds import resource_kinds
 from gateway.admin.users import ProfileComponents, UserActionMails
 from gateway.bootstrap.accounts import (
-    event_use_cases,
-    group_use_cases,
+    event_administration,
+    group_administration,
     new_passwords,
-    role_use_cases,
-    session_use_cases,
+    role_administration,
+    session_administration,
     user_use_cases,
 )
 from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
@@ -78,15 +69,13 @@ from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.http.admin.certificates import expiry_operations, explanation_operations
 from gateway.http.admin.client_scopes import client_scope_operations
-from gateway.http.admin.clients import client_operations
-from gateway.http.admin.components import component_operations
+from gateway.http.admin.clients import client_operations, registration_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
 from gateway.http.admin.groups import group_operations
 from gateway.http.admin.impersonation import ImpersonationEndpoint
 from gateway.http.admin.operations import Operation
-from gateway.http.admin.realms import realm_operations, session_operations
-from gateway.http.admin.registration import registration_operations
+from gateway.http.admin.realms import component_operations, realm_operations, session_operations
 from gateway.http.admin.resources import resource_operations
 from gateway.http.admin.roles import role_operations
 from gateway.http.admin.server_info import ServerInformation, server_operations
@@ -106,29 +95,22 @@ from gateway.protocol.tokens import AccessTokens
 def components(services: Services) -> Components:
     """Return what lists and changes components of every kind."""
     changes = services.changes
-    keys = KeyComponents(services.database, changes, services.keys, services.clock)
+    keys = KeyComponents(changes, services.keys)
     kinds = (keys, ProfileComponents(changes), RegistrationPolicies(changes))
     return Components(services.database, kinds)
 
 
-def key_metadata(services: Services) -> KeyMetadata:
-    """Return what lists the keys of a realm."""
-    return KeyMetadata(services.database, services.keys, services.clock)
-
-
 def realm_keys(services: Services) -> RealmKeys:
     """Return what rotates and disables keys."""
-    return RealmKeys(services.database, services.changes, services.keys, services.clock)
+    return RealmKeys(services.changes, services.keys)
 
 
 def flow_use_cases(services: Services) -> FlowUseCases:
     """Return every use case of authentication flows and required actions."""
-    database, changes = services.database, services.changes
+    changes = services.changes
     return FlowUseCases(
-        administration=FlowAdministration(database, changes),
-        executions=ExecutionAdministration(database, changes),
-        configs=AuthenticatorConfigs(database, changes),
-        required_actions=RequiredActionAdministration(database, changes),
+        administration=FlowAdministration(changes),
+        required_actions=RequiredActionAdministration(changes),
     )
 
 
@@ -137,17 +119,15 @@ def realm_use_cases(services: Services) -> RealmUseCases:
     database = services.database
     return RealmUseCases(
         listing=RealmListing(database, RealmViews(database, services.invalidation)),
-        changes=RealmChanges(
-            database=database,
+        administration=RealmAdministration(
             changes=services.changes,
             keys=services.keys,
-            clock=services.clock,
+            mail=services.mail,
             online_sessions=services.online_sessions,
             login_failures=services.login_failures,
             listeners=services.listeners.names,
         ),
-        localizations=Localizations(database, services.changes),
-        mail_server_test=MailServerTest(database, services.mail, services.clock),
+        localizations=Localizations(services.changes),
     )
 
 
@@ -157,6 +137,7 @@ def realm_file_use_cases(services: Services, clients: ClientAdministration) -> R
         creation=realm_creation(services),
         partial_export=PartialExport(services.database),
         partial_import=PartialImport(
+            database=services.database,
             changes=services.changes,
             clients=clients,
             passwords=services.passwords,
@@ -216,8 +197,7 @@ def user_import(services: Services) -> UserImport:
 def registration_use_cases(services: Services, tokens: RegistrationTokens) -> RegistrationUseCases:
     """Return every use case of registration tokens and policies."""
     return RegistrationUseCases(
-        client_tokens=ClientRegistrationTokens(services.changes, tokens),
-        initial_accesses=InitialAccesses(services.database, services.changes, tokens),
+        tokens=RegistrationTokenAdministration(services.changes, tokens),
         policy_providers=PolicyProviders(services.database, MAPPER_TYPES),
     )
 
@@ -260,30 +240,31 @@ def admin_operations(
 ) -> tuple[Operation, ...]:
     """Return the operations of the admin API; names of listeners and themes."""
     database, every_component = services.database, components(services)
-    sessions = session_use_cases(services)
-    scopes = ClientScopeAdministration(database, services.changes)
+    sessions = session_administration(services)
+    scopes = ClientScopeAdministration(services.changes)
     evaluation = ScopeEvaluation(database, services.directory, ClaimsPreview())
     files = realm_file_use_cases(services, clients.administration)
     information = ServerInformation(
         every_component, context.clock, listeners=listeners, login_themes=login_themes
     )
-    flows, caches = flow_use_cases(services), RealmCaches(services.changes)
+    flows = flow_use_cases(services)
     return (
-        *realm_operations(realm_use_cases(services), files, caches, flows.required_actions),
-        *session_operations(sessions.realm),
+        *realm_operations(realm_use_cases(services), files, flows.required_actions),
+        *session_operations(sessions),
         *user_operations(
             user_use_cases(services),
-            sessions.user,
-            services.changes,
+            sessions,
             UserActionMails(services.changes, services.directory, context.issuer),
         ),
-        *ImpersonationEndpoint(Impersonation(sign_in_sessions, database), context).operations(),
-        *group_operations(group_use_cases(services)),
-        *role_operations(role_use_cases(services)),
-        *client_operations(clients, sessions.client),
+        *ImpersonationEndpoint(
+            Impersonation(sign_in_sessions, services.database), context
+        ).operations(),
+        *group_operations(group_administration(services)),
+        *role_operations(role_administration(services)),
+        *client_operations(clients, sessions),
         *client_scope_operations(scopes, clients, evaluation, context),
         *registration_operations(registration_use_cases(services, tokens)),
-        *component_operations(every_component, key_metadata(services)),
+        *component_operations(every_component, KeyComponents(services.changes, services.keys)),
         *flow_operations(flows),
         *expiry_operations(expiry),
         *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
@@ -291,35 +272,29 @@ def admin_operations(
             resource_operations(resource_administration(services, kind))
             for kind in resource_kinds(X509AuthorityParser())
         ),
-        *event_operations(event_use_cases(services)),
-        *server_operations(information, Administrators(database)),
+        *event_operations(event_administration(services)),
+        *server_operations(information, AdminAccess(database)),
         *unsupported_operations(),
     )
 
 
 def client_use_cases(services: Services) -> ClientUseCases:
     """Return every use case of clients."""
-    database, changes, clock = services.database, services.changes, services.clock
-    sectors = SectorIdentifiers(services.documents, database)
+    changes = services.changes
+    sectors = SectorIdentifiers(services.documents, services.database)
     return ClientUseCases(
-        listing=ClientListing(database),
+        listing=ClientListing(changes),
         administration=ClientAdministration(
-            changes, clock, services.online_sessions, check_mapper, services.keys, sectors
+            changes, services.clock, services.online_sessions, check_mapper, services.keys, sectors
         ),
-        secrets=ClientSecrets(database, changes, clock),
-        accounts=ClientAccounts(database),
-        nodes=ClientNodes(changes, clock),
-        certificates=ClientCertificateAdministration(
-            database, changes, CryptographyClientKeys(), clock
-        ),
-        devices=ClientDevices(database, changes, services.device_locks, clock),
-        installation=ClientInstallation(database),
-        policies=ClientPolicies(database, changes),
-        reach=ClientReach(database, changes),
+        secrets=ClientSecrets(changes),
+        nodes=ClientNodes(changes),
+        certificates=ClientCertificateAdministration(changes, CryptographyClientKeys()),
+        devices=ClientDevices(changes, services.device_locks),
+        policies=ClientPolicies(changes),
         protocol_mappers={
-            kind: ProtocolMapperAdministration(kind, database, changes, check_mapper, sectors)
+            kind: ProtocolMapperAdministration(kind, changes, check_mapper, sectors)
             for kind in MapperOwnerKind
         },
-        scope_assignment=ClientScopeAssignment(database, changes),
-        scope_mappings=ScopeMappingAdministration(database, changes),
+        scopes=ScopeAdministration(changes),
     )

@@ -13,9 +13,7 @@ from starlette.types import ASGIApp
 from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
-from gateway.admin.access import AccountControl
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
-from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations, client_use_cases, registration_requests
@@ -29,13 +27,9 @@ from gateway.bootstrap.expiry import ExpiryGauges, expiry_listing
 from gateway.bootstrap.forward_auth import SiteAnswers, service_tokens, site_answers, site_handlers
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.protocol import (
-    check_services,
-    client_authenticator,
-    devices,
-    grant_services,
     logout_handlers,
     own_pages,
-    protocol_endpoints,
+    protocol_services,
     sign_in_handlers,
     site_pages,
 )
@@ -213,18 +207,16 @@ def _routes(
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
-    grants = grant_services(services, metrics, context.public_url, context.certificates)
-    guarded_devices = devices(services)
-    access_tokens = grants.access_tokens
-    clients = client_authenticator(services, context.certificates)
+    protocol = protocol_services(services, metrics, context.public_url, context.certificates)
+    access_tokens = protocol.access_tokens
     tokens = RegistrationTokens(services.directory, context.issuer)
     administered = client_use_cases(services)
     registrations = registration_requests(
         services,
         tokens,
         access_tokens=access_tokens,
-        constraint=grants.constraint,
-        authenticator=clients,
+        constraint=protocol.constraint,
+        authenticator=protocol.clients,
         clients=administered.administration,
     )
     operations = admin_operations(
@@ -232,7 +224,7 @@ def _routes(
         tokens,
         administered,
         context=context,
-        sign_in_sessions=grants.sessions,
+        sign_in_sessions=protocol.sessions,
         expiry=expiry,
         certificates=certificates,
         listeners=services.listeners.names,
@@ -240,29 +232,26 @@ def _routes(
     )
     admin = AdminServices(
         context,
-        AdminAuthentication(context, access_tokens, grants.constraint, services.revocations),
-        AccountControl(database),
-        PathObjects(database),
+        AdminAuthentication(context, access_tokens, protocol.constraint, services.revocations),
+        database,
     )
-    checks = check_services(services)
-    endpoints = protocol_endpoints(grants, clients, checks, guarded_devices)
     pages = own_pages(designs, appearance.texts, context.public_url)
-    accounts = account_use_cases(services, access_tokens, grants.sessions, grants.constraint)
-    sign_ins = sign_in_handlers(services, grants, checks, pages)
+    accounts = account_use_cases(services, access_tokens, protocol.sessions, protocol.constraint)
+    sign_ins = sign_in_handlers(services, protocol, pages)
     routes = [
         # First: it says quickly that a URL is none of the admin API.
         build_admin_routes(operations, admin),
-        *build_routes(context, endpoints, metrics),
+        *build_routes(context, protocol, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
-        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        *build_logout_routes(logout_handlers(services, protocol, pages), context),
         # The pages first: what names JSON is for the API behind them.
-        *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
+        *build_account_routes(account_handlers(services, protocol, accounts, pages), context),
         *build_account_api_routes(accounts, pages, context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
-        *build_site_routes(site_handlers(services, context, grants, at_sites), context),
+        *build_site_routes(site_handlers(services, context, protocol, at_sites), context),
         build_certificate_refusal_route(refusal_explainer(services, certificates), context),
         *build_resource_routes(Resources.of(designs), context),
     ]

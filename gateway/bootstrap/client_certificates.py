@@ -4,16 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateway.admin.authorities import with_parser
-from gateway.admin.resource_kinds import AUTHORITIES, CLIENT_AUTHORITIES
+from gateway.admin.resource_kinds import AUTHORITIES, CLIENT_AUTHORITIES, with_parser
 from gateway.admin.resources import ResourceAdministration
 from gateway.bootstrap.protocol import client_authenticator
 from gateway.bootstrap.services import Services
 from gateway.certificates import AnchoredTrust, CombinedRevocations, RegisteredAuthoritySelection
-from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.downloaded_lists import DownloadedLists
 from gateway.crypto.revocation.ocsp import OcspRevocations
 from gateway.crypto.revocation.point_lists import PointRevocations
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.parse import X509Inspector
 from gateway.crypto.x509.reader import (
@@ -62,10 +61,7 @@ class ClientCertificates:
 
 
 def client_certificates(settings: Settings, services: Services) -> ClientCertificates:
-    """Read the files of the settings, in addition to deny lists and downloaded revocation lists.
-
-    Raises InvalidInput where a file cannot be used.
-    """
+    """Read the files of the settings besides deny lists and downloads; raises InvalidInput."""
     found = read_client_certificates(settings, services.revocation_downloads)
     realm_lists = services.realm_revocation_lists
     configured = (realm_lists, *(() if found.revocation is None else (found.revocation,)))
@@ -97,7 +93,7 @@ def authority_administration(
 ) -> ResourceAdministration[Authority]:
     """Return the use cases of the authorities of realms, or of the client with that id."""
     kind = with_parser(AUTHORITIES if client is None else CLIENT_AUTHORITIES, X509AuthorityParser())
-    return ResourceAdministration(kind, services.database, services.changes)
+    return ResourceAdministration(kind, services.changes)
 
 
 def certificate_explainer(

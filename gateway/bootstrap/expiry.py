@@ -12,7 +12,7 @@ import structlog
 from gateway.admin.expiry import ExpiryListing, of_certificate
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.parse import StoredCertificateReader
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.clock import Clock
@@ -159,7 +159,7 @@ class ExpiryGauges:
     async def _survey(self) -> None:
         now = self._clock.now()
         try:
-            self._summaries = await self._listing.summarize()
+            self._summaries = await self._listing.summarize_expirations()
             self._due_at = now + AGE
         except StoreUnavailable as failure:
             self._due_at = now + _PAUSE

@@ -28,8 +28,7 @@ from gateway.http.forward_auth.refusals import RefusalPages
 from gateway.http.forward_auth.sign_in import SignOutHandler, SiteHandlers, SiteSignInEndpoints
 from gateway.http.pages import Pages
 from gateway.http.realm_endpoint import RealmContext, realm_url
-from gateway.protocol.code_redemption import CodeRedemption
-from gateway.protocol.session_tokens import GrantServices
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import AccessTokens
 from gateway.settings import Settings
@@ -41,10 +40,7 @@ def site_decisions(
     issuer: Callable[[str], str],
     passed_headers: Iterable[str] = (),
 ) -> Decisions:
-    """Return the decisions about every protected site; `issuer` is that of a realm's name.
-
-    `passed_headers` are identity headers that callers may send.
-    """
+    """Return the decisions about sites; callers may send the identity headers `passed_headers`."""
     updates = AccountUpdates(services.database, services.invalidation, services.clock)
     sessions = Sessions(services.online_sessions, services.database, EmailUpdates(updates))
     accounts = live_accounts(services, certificates)
@@ -99,28 +95,21 @@ def site_answers(
 
 
 def site_handlers(
-    services: Services, context: RealmContext, grants: GrantServices, answers: SiteAnswers
+    services: Services, context: RealmContext, protocol: ProtocolServices, answers: SiteAnswers
 ) -> SiteHandlers:
     """Return what answers the gateway's URLs at every site."""
-    redemption = CodeRedemption(
-        services.authorization_codes,
-        services.directory,
-        grants.validity,
-        grants.sessions,
-        grants.consents,
-    )
     accounts = live_accounts(services, context.certificates)
     sites, clients = services.site_sessions, SiteClients(services.directory)
     return SiteHandlers(
         sign_in=SiteSignInEndpoints(
-            SiteSignIn(accounts, redemption, sites, services.pushed_requests),
+            SiteSignIn(accounts, protocol, sites, services.pushed_requests),
             PendingSignIns(services.secrets),
             sites,
             clients,
             answers.pages,
         ),
         sign_out=SignOutHandler(
-            SiteSignOut(sites, grants.sessions),
+            SiteSignOut(sites, protocol.sessions),
             SignOutCodes(services.secrets),
             clients,
             answers.pages,

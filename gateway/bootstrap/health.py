@@ -31,7 +31,7 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
     async def keys() -> Data:
         async with services.database.read() as stores:
             realm = await stores.realms.find_by_name(MASTER)
-            found = () if realm is None else await stores.keys.list(realm.id)
+            found = () if realm is None else await stores.keys.list_keys(realm.id)
         default = None if realm is None else realm.default_signature_algorithm
         signing = sum(_signs(key, default, services.clock.now()) for key in found)
         if realm is not None and not signing:

@@ -18,7 +18,6 @@ from gateway.domain.ports.lookups import RealmTexts
 from gateway.domain.ports.observability import Metrics
 from gateway.http.browser import BrowserCookies, PageReplies
 from gateway.http.logout import BrowserLogoutHandler, LogoutHandlers
-from gateway.http.oidc import ProtocolEndpoints
 from gateway.http.pages import Designs, PageRenderer, Pages, ResourceUrls
 from gateway.http.sign_in.device_pages import DevicePages
 from gateway.http.sign_in.endpoints import (
@@ -34,7 +33,6 @@ from gateway.protocol.action_tokens import ActionTokenEndpoint
 from gateway.protocol.authorization import (
     AuthorizationEndpoint,
     CheckServices,
-    PushedRequestEndpoint,
 )
 from gateway.protocol.browser_sign_in import BrowserSignIn, Purposes
 from gateway.protocol.client_authentication import (
@@ -45,33 +43,28 @@ from gateway.protocol.client_authentication import (
 from gateway.protocol.consents import Consents
 from gateway.protocol.device_authorization import (
     DeviceApprovals,
-    DeviceAuthorizationEndpoint,
     UserCodes,
 )
 from gateway.protocol.devices import Devices
 from gateway.protocol.identity_cookie import IdentityVerification
-from gateway.protocol.introspection import IntrospectionEndpoint
-from gateway.protocol.logout import BrowserLogout, LogoutEndpoint
-from gateway.protocol.revocation import RevocationEndpoint
+from gateway.protocol.logout import BrowserLogout
 from gateway.protocol.sender_constraint import SenderConstraint
-from gateway.protocol.session_tokens import GrantServices
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_completion import SessionJoining, SignInCompletion
-from gateway.protocol.token_endpoint import TokenEndpoint
 from gateway.protocol.tokens import AccessTokens, RefreshTokens
-from gateway.protocol.userinfo import UserinfoEndpoint
 
 
-def grant_services(
+def protocol_services(
     services: Services, metrics: Metrics, public_url: str, certificates: CertificateTrust
-) -> GrantServices:
-    """Return what the grants share."""
+) -> ProtocolServices:
+    """Build the services of the grants and of the endpoints that clients call."""
     directory, database = services.directory, services.database
     authentication = authentication_services(services, metrics, public_url)
     email_updates = EmailUpdates(authentication.updates)
     sessions = Sessions(services.online_sessions, database, email_updates)
     current = validity(services)
-    return GrantServices(
+    return ProtocolServices(
         directory=directory,
         database=database,
         sessions=sessions,
@@ -84,6 +77,14 @@ def grant_services(
         encryption=services.client_encryption,
         constraint=sender_constraint(services, certificates),
         access_tokens=AccessTokens(directory, database, current),
+        clients=client_authenticator(services, certificates),
+        checks=CheckServices(
+            directory=directory,
+            pushed_requests=services.pushed_requests,
+            signatures=services.client_signatures,
+            documents=services.documents,
+        ),
+        devices=Devices(services.device_locks, services.rate_limiter),
     )
 
 
@@ -135,11 +136,6 @@ def sender_constraint(services: Services, certificates: CertificateTrust) -> Sen
     return SenderConstraint(services.proof_checks, certificates, services.renewed_certificates)
 
 
-def devices(services: Services) -> Devices:
-    """Return what refuses devices of clients."""
-    return Devices(services.device_locks, services.rate_limiter)
-
-
 def validity(services: Services) -> Validity:
     """Return what says whether sessions, tokens and credentials may still be used."""
     return Validity(
@@ -152,104 +148,71 @@ def validity(services: Services) -> Validity:
     )
 
 
-def check_services(services: Services) -> CheckServices:
-    """Return what the checks of authorization requests look things up in."""
-    return CheckServices(
-        directory=services.directory,
-        pushed_requests=services.pushed_requests,
-        signatures=services.client_signatures,
-        documents=services.documents,
-    )
-
-
-def protocol_endpoints(
-    grants: GrantServices, clients: ClientAuthenticator, checks: CheckServices, devices: Devices
-) -> ProtocolEndpoints:
-    """Return the endpoints of a realm that take parameters."""
-    access_tokens = grants.access_tokens
-    return ProtocolEndpoints(
-        token=TokenEndpoint(grants, clients, devices),
-        introspection=IntrospectionEndpoint(
-            clients, access_tokens, grants.refresh_tokens, grants.constraint
-        ),
-        revocation=RevocationEndpoint(grants, clients, access_tokens, grants.constraint),
-        userinfo=UserinfoEndpoint(access_tokens, grants.constraint, grants.encryption),
-        pushed_requests=PushedRequestEndpoint(clients, checks, grants.constraint),
-        devices=DeviceAuthorizationEndpoint(clients, grants.device_authorizations, checks),
-    )
-
-
-def browser_sign_in(
-    services: Services, grants: GrantServices, checks: CheckServices
-) -> BrowserSignIn:
+def browser_sign_in(services: Services, protocol: ProtocolServices) -> BrowserSignIn:
     """Return what signs users in on pages."""
-    devices, joining = services.device_authorizations, SessionJoining(grants.sessions)
+    devices, joining = services.device_authorizations, SessionJoining(protocol.sessions)
     return BrowserSignIn(
-        grants.sign_in_engine,
+        protocol.sign_in_engine,
         Purposes(
-            endpoint=AuthorizationEndpoint(checks),
-            completion=SignInCompletion(grants.sessions, grants.encryption),
-            user_codes=UserCodes(devices, checks),
+            endpoint=AuthorizationEndpoint(protocol.checks),
+            completion=SignInCompletion(protocol.sessions, protocol.encryption),
+            user_codes=UserCodes(devices, protocol.checks),
             approvals=DeviceApprovals(joining, devices),
             console=ConsoleClients(services.directory),
             joining=joining,
         ),
         services.directory,
-        grants.consents,
-        grants.sessions,
+        protocol.consents,
+        protocol.sessions,
     )
 
 
 def sign_in_handlers(
-    services: Services, grants: GrantServices, checks: CheckServices, pages: Pages
+    services: Services, protocol: ProtocolServices, pages: Pages
 ) -> SignInEndpoints:
     """Return what answers the URLs of sign-ins."""
-    endpoint = AuthorizationEndpoint(checks)
-    user_codes = UserCodes(services.device_authorizations, checks)
-    sign_in = browser_sign_in(services, grants, checks)
-    cookies = browser_cookies(services, grants)
+    endpoint = AuthorizationEndpoint(protocol.checks)
+    user_codes = UserCodes(services.device_authorizations, protocol.checks)
+    sign_in = browser_sign_in(services, protocol)
+    cookies = browser_cookies(services, protocol)
     shown = PageReplies(pages)
-    replies = OutcomeReplies(shown, cookies, grants.encryption)
+    replies = OutcomeReplies(shown, cookies, protocol.encryption)
     return SignInEndpoints(
         authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
         actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),
-        links=ActionTokenPages(_links(services, grants, sign_in), cookies, replies, shown),
+        links=ActionTokenPages(_links(services, protocol, sign_in), cookies, replies, shown),
         devices=DevicePages(user_codes, sign_in, cookies, replies, shown),
         pages=shown,
     )
 
 
 def _links(
-    services: Services, grants: GrantServices, sign_in: BrowserSignIn
+    services: Services, protocol: ProtocolServices, sign_in: BrowserSignIn
 ) -> ActionTokenEndpoint:
     updates = AccountUpdates(services.database, services.invalidation, services.clock)
     return ActionTokenEndpoint(
-        action_token_handlers(sign_in, updates, grants.sessions, services.database),
+        action_token_handlers(sign_in, updates, protocol.sessions, services.database),
         services.directory,
-        grants.validity,
+        protocol.validity,
         services.one_time_marks,
         services.authentication_sessions,
     )
 
 
-def logout_handlers(
-    services: Services, grants: GrantServices, clients: ClientAuthenticator, pages: Pages
-) -> LogoutHandlers:
+def logout_handlers(services: Services, protocol: ProtocolServices, pages: Pages) -> LogoutHandlers:
     """Return what answers the URLs of logouts."""
-    logout = BrowserLogout(services.directory, grants.sessions)
-    shown, cookies = PageReplies(pages), browser_cookies(services, grants)
+    logout = BrowserLogout(services.directory, protocol.sessions)
+    shown, cookies = PageReplies(pages), browser_cookies(services, protocol)
     return LogoutHandlers(
-        of_clients=LogoutEndpoint(
-            clients, grants.sessions, grants.constraint, grants.refresh_tokens
-        ),
+        protocol=protocol,
         of_browsers=BrowserLogoutHandler(logout, cookies, shown, services.secrets),
         pages=shown,
     )
 
 
-def browser_cookies(services: Services, grants: GrantServices) -> BrowserCookies:
+def browser_cookies(services: Services, protocol: ProtocolServices) -> BrowserCookies:
     """Return what reads and writes the cookies of sign-ins."""
-    return BrowserCookies(services.secrets, IdentityVerification(grants.validity))
+    return BrowserCookies(services.secrets, IdentityVerification(protocol.validity))
 
 
 def own_pages(designs: Designs, texts: RealmTexts, public_url: str) -> Pages:

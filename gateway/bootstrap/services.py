@@ -22,8 +22,7 @@ from structlog.typing import FilteringBoundLogger
 from gateway.admin.changes import Changes
 from gateway.admin.delivery_queues import (
     MailDelivery,
-    UserMails,
-    WaitingWebhooks,
+    OutgoingDeliveries,
     WebhookDeliveries,
 )
 from gateway.admin.resources import ResourceAdministration, ResourceKind
@@ -33,7 +32,7 @@ from gateway.crypto.client_signatures import ProofSignatureVerifier, RegisteredC
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.realm_keys import PyJwtKeyFactory
-from gateway.crypto.revocation.downloads import LARGEST_DOCUMENT, DownloadedLists
+from gateway.crypto.revocation.downloaded_lists import LARGEST_DOCUMENT, DownloadedLists
 from gateway.crypto.revocation.ocsp import LARGEST_RESPONSE, LONGEST_ASK, OF_A_REALM
 from gateway.crypto.revocation.point_lists import LARGEST_AT_POINT, PointLists
 from gateway.crypto.revocation.realm_lists import LARGEST_OF_REALM, RealmRevocationLists
@@ -136,10 +135,7 @@ def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
 
 
 async def open_encryption_keys(settings: Settings) -> tuple[bytes, ...]:
-    """Return the operator's keys, newest first; creates a key file only beside a new database.
-
-    Raises SettingsError where the database contains secrets of a key that is missing.
-    """
+    """Return the operator's keys, newest first; raises SettingsError where a key is missing."""
     if (
         not encryption_keys_exist(settings)
         and await contains_secrets(settings.database_url)
@@ -162,7 +158,7 @@ async def check_encryption_keys(database: Database, settings: Settings) -> None:
         async with database.read() as stores:
             realm = await stores.realms.find_by_name(MASTER)
             if realm is not None:
-                await stores.keys.list(realm.id)
+                await stores.keys.list_keys(realm.id)
     except SecretUnreadable as failure:
         source = (
             f"{settings.encryption_key_file} (REALMGATE_ENCRYPTION_KEY_FILE)"
@@ -297,10 +293,7 @@ class Services:
 
 
 def preload(settings: Settings) -> None:
-    """Load what opening the services would, so that forked workers share it.
-
-    Reads the operator's keys too: raises InvalidInput where they cannot be used. Creates none.
-    """
+    """Load what the services need before workers are forked; raises InvalidInput for bad keys."""
     keys = encryption_keys(settings) if encryption_keys_exist(settings) else (bytes(32),)
     SqlDatabase(settings.database_url, AesGcmSecrets(keys))
 
@@ -342,10 +335,7 @@ def open_http_client(settings: Settings) -> GuardedHttpClient:
 
 
 def revocation_downloads(settings: Settings, clock: Clock) -> DownloadedLists | None:
-    """Return what downloads the revocation lists of the settings; None without URLs.
-
-    Lists are signed, so that http is enough; addresses are those that other URLs may lead to.
-    """
+    """Return what downloads the revocation lists of the settings; None without URLs."""
     if not settings.client_crl_urls:
         return None
     fetch = _list_downloader(settings, LARGEST_DOCUMENT)
@@ -415,10 +405,7 @@ def responder_client(settings: Settings) -> AskResponder:
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """Open the services, and close them in the reverse order.
-
-    Raises SettingsError where the key that the database needs is missing.
-    """
+    """Open the services, and close them in reverse order; raises SettingsError without the key."""
     clock = SystemClock()
     secrets = AesGcmSecrets(await open_encryption_keys(settings))
     keys = PyJwtKeyFactory()
@@ -495,13 +482,17 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 database,
                 clock,
                 invalidation,
-                read_changes=follower.read,
+                read_changes=follower.read_changes,
                 file=file,
                 age=settings.cache_age,
                 public_urls=public_urls(settings),
             ),
             authorities=CurrentAuthorities(
-                database, clock, invalidation, read_changes=follower.read, age=settings.cache_age
+                database,
+                clock,
+                invalidation,
+                read_changes=follower.read_changes,
+                age=settings.cache_age,
             ),
             certificate_owners=CachedCertificateOwners(
                 database, clock, invalidation, age=settings.cache_age
@@ -513,7 +504,7 @@ def resource_administration(
     services: Services, kind: ResourceKind[ValueT]
 ) -> ResourceAdministration[ValueT]:
     """Return the use cases of a kind of small resource."""
-    return ResourceAdministration(kind, services.database, services.changes)
+    return ResourceAdministration(kind, services.changes)
 
 
 def mail_delivery(services: Services) -> MailDelivery:
@@ -521,17 +512,12 @@ def mail_delivery(services: Services) -> MailDelivery:
     return MailDelivery(services.database, services.mail, services.clock)
 
 
-def user_mails(services: Services) -> UserMails:
-    """Return what puts mails into the queue."""
-    return UserMails(services.database, services.clock)
+def outgoing_deliveries(services: Services) -> OutgoingDeliveries:
+    """Return what lists the queues of mails and events, and fills them."""
+    return OutgoingDeliveries(services.database, services.clock)
 
 
 def webhook_deliveries(services: Services) -> WebhookDeliveries:
     """Return what sends events to webhooks."""
     sender = HttpWebhookSender(services.http_client)
     return WebhookDeliveries(services.database, sender, services.clock)
-
-
-def waiting_webhooks(services: Services) -> WaitingWebhooks:
-    """Return what lists the events that wait."""
-    return WaitingWebhooks(services.database, services.clock)

@@ -1,4 +1,4 @@
-"""Whether a trusted certificate is the one that is registered for a client: the one rule of names.
+"""The one rule of names: whether a trusted certificate is registered for a client.
 
 Only the leaf counts, and only in the field that is meant for the registered kind of name: a DNS
 name in the subject is none. A client has one name, or a template of them.
@@ -36,12 +36,12 @@ def require_registered(client: Client, certificate: ClientCertificate) -> None:
 
 
 def owns(client: Client, certificate: ClientCertificate) -> bool:
-    """Tell whether the client authenticates by certificates, and this is its own."""
+    """Return whether the client authenticates by certificates, and this is its own."""
     return client.enabled and is_registered_for(client, certificate)
 
 
 def has_registered_name(client: Client, leaf: PresentedCertificate) -> bool:
-    """Tell whether the certificate has the client's name; the issuer is not compared."""
+    """Return whether the certificate has the client's name; the issuer is not compared."""
     try:
         _require_name(client, leaf)
     except NotRegistered:
@@ -50,7 +50,7 @@ def has_registered_name(client: Client, leaf: PresentedCertificate) -> bool:
 
 
 def is_registered_for(client: Client, certificate: ClientCertificate) -> bool:
-    """Tell whether this is the certificate of the client, which may be disabled."""
+    """Return whether this is the certificate of the client, which may be disabled."""
     if client.public_client:
         return False
     if client.client_authenticator_type != CERTIFICATE_AUTHENTICATOR:

@@ -56,10 +56,9 @@ class SeenCertificates:
             return
         client, user_id = client or waiting.client, user_id or waiting.user_id
         if (client, user_id) != (waiting.client, waiting.user_id):
-            used = replace(waiting, client=client, user_id=user_id)
-            self.waiting[realm_id, leaf.digest] = used
+            self.waiting[realm_id, leaf.digest] = replace(waiting, client=client, user_id=user_id)
 
-    async def write(self) -> None:
+    async def write_sightings(self) -> None:
         """Store what waits; raises StoreUnavailable, and keeps then what was not stored."""
         while self.waiting:
             batch = dict(list(self.waiting.items())[:_BATCH])

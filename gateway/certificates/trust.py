@@ -110,7 +110,6 @@ class RegisteredAuthoritySelection:
 
 
 def _entries_for(registered: Iterable[Authority], owner: str | None) -> Iterable[Authority]:
-    """Return the entries of the owner, and the intermediates of the realm."""
     for entry in registered:
         if entry.client == owner or (
             entry.client is None and entry.kind is AuthorityKind.INTERMEDIATE
@@ -159,7 +158,7 @@ class DenyList:
         self._by_digest: dict[bytes, _Until] = {}
         self._by_issued: dict[bytes, _Until] = {}
         self._serials: set[int] = set()
-        """Those of `_by_issued`: a digest is computed for few other certificates."""
+        """The digests of `_by_issued`; few other certificates need one."""
         for entry in entries:
             if entry.serial is None:
                 self._by_digest[_decode_thumbprint(entry.id)] = entry.expires_at
@@ -177,7 +176,7 @@ class DenyList:
         return _ENTRY_BYTES * (1 + len(self._by_digest) + len(self._by_issued))
 
     def denies(self, certificate: CertificateFacts, now: datetime) -> bool:
-        """Tell whether an entry names the certificate and has not expired."""
+        """Return whether an entry names the certificate and has not expired."""
         if self._denies_digest(certificate.digest, now):
             return True
         if self._denies_digest(certificate.twin_digest, now):
@@ -188,7 +187,7 @@ class DenyList:
         return _is_in(self._by_issued, _decode_thumbprint(named.digest), now)
 
     def denies_id(self, identity: str, now: datetime) -> bool:
-        """Tell whether an entry has that id and has not expired."""
+        """Return whether an entry has that id and has not expired."""
         digest = _decode_thumbprint(identity)
         return self._denies_digest(digest, now) or _is_in(self._by_issued, digest, now)
 
@@ -229,12 +228,11 @@ class CertificateTrust(Protocol):
         *,
         client: str | None = None,
     ) -> ClientCertificate:
-        """Return the certificate with its trust level in `realm` at `now`.
+        """Return the certificate with its trust level in `realm` at `now`; raises StoreUnavailable.
 
-        `client` is the internal id of the client that the certificate is to authenticate: its own
-        anchors replace those of the realm. TRUSTED needs our own checks: path, validity, purpose,
-        names, policies, key strength and revocation; and the proxy's verdict too where the path
-        ends at an anchor of the settings. Raises StoreUnavailable.
+        `client` is the internal id of a client, whose anchors replace those of the realm. TRUSTED
+        needs path, validity, purpose, names, policies, key strength and revocation, and the proxy's
+        verdict for anchors of the settings.
         """
         ...
 
@@ -246,11 +244,7 @@ async def evaluate_for_client(
     client: str,
     now: datetime,
 ) -> ClientCertificate:
-    """Return a certificate of the realm, with its trust level by the client's anchors.
-
-    `client` is the internal id. Without anchors of its own the client has those of the realm: the
-    result is the same. Raises StoreUnavailable.
-    """
+    """Return the certificate as the client's own anchors judge it; raises StoreUnavailable."""
     if client not in certificate.clients_with_anchors:
         return certificate
     return await trust.evaluate(certificate.evidence, realm, now, client=client)
@@ -258,10 +252,7 @@ async def evaluate_for_client(
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    """A PathResult without the leaf, which is much larger than the rest.
-
-    `authorities` are those of the path, from the issuer to the anchor; None without a path.
-    """
+    """A PathResult without the large leaf; `authorities` lead from issuer to anchor."""
 
     authorities: tuple[CertificateFacts, ...] | None
     begin: datetime
@@ -332,8 +323,7 @@ class AnchoredTrust:
         """Return the search that `evaluate` judges by; raises StoreUnavailable."""
         selected = await self._selection.select(realm, client)
         found = self._result(evidence, selected.authorities, realm, now)
-        path = found.path_of(evidence.leaf)
-        return PathResult(path, found.refusal, found.since, found.until)
+        return PathResult(found.path_of(evidence.leaf), found.refusal, found.since, found.until)
 
     def _result(
         self, evidence: CertificateEvidence, authorities: Authorities, realm: Realm, now: datetime
@@ -378,7 +368,6 @@ def _weigh_path(key: _PathKey, result: _Remembered) -> int:
 
 
 def _time_refusal(path: CertificationPath, now: datetime) -> str:
-    """Return why a path is invalid at `now`."""
     late = next((item for item in path.certificates if item.not_after < now), None)
     if late is not None:
         return _dated(late, path, f"expired at {late.not_after}")

@@ -15,15 +15,15 @@ from gateway.domain.resources import ValueT
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
     from gateway.admin.clients import ClientUseCases
-    from gateway.admin.delivery_queues import UserMails, WaitingWebhooks
+    from gateway.admin.delivery_queues import OutgoingDeliveries
     from gateway.admin.expiry import ExpiryListing
-    from gateway.admin.groups import GroupUseCases
+    from gateway.admin.groups import GroupAdministration
     from gateway.admin.key_rotation import RealmKeys
-    from gateway.admin.protected_sites import AnySite
     from gateway.admin.realms import RealmUseCases
+    from gateway.admin.resource_kinds import AnySite
     from gateway.admin.resources import ResourceAdministration, ResourceKind
-    from gateway.admin.roles import RoleUseCases
-    from gateway.admin.sessions import SessionUseCases
+    from gateway.admin.roles import RoleAdministration
+    from gateway.admin.sessions import SessionAdministration
     from gateway.admin.users import UserUseCases
     from gateway.bootstrap.services import Services
     from gateway.domain.certificates import Authority
@@ -94,10 +94,10 @@ class LocalOperator:
         return expiry_listing(settings, self.services, read_client_certificates(settings))
 
     @property
-    def groups(self) -> "GroupUseCases":
-        from gateway.bootstrap.accounts import group_use_cases
+    def groups(self) -> "GroupAdministration":
+        from gateway.bootstrap.accounts import group_administration
 
-        return group_use_cases(self.services)
+        return group_administration(self.services)
 
     @property
     def keys(self) -> "RealmKeys":
@@ -106,10 +106,10 @@ class LocalOperator:
         return realm_keys(self.services)
 
     @property
-    def mails(self) -> "UserMails":
-        from gateway.bootstrap.services import user_mails
+    def deliveries(self) -> "OutgoingDeliveries":
+        from gateway.bootstrap.services import outgoing_deliveries
 
-        return user_mails(self.services)
+        return outgoing_deliveries(self.services)
 
     @property
     def realms(self) -> "RealmUseCases":
@@ -118,16 +118,16 @@ class LocalOperator:
         return realm_use_cases(self.services)
 
     @property
-    def roles(self) -> "RoleUseCases":
-        from gateway.bootstrap.accounts import role_use_cases
+    def roles(self) -> "RoleAdministration":
+        from gateway.bootstrap.accounts import role_administration
 
-        return role_use_cases(self.services)
+        return role_administration(self.services)
 
     @property
-    def sessions(self) -> "SessionUseCases":
-        from gateway.bootstrap.accounts import session_use_cases
+    def sessions(self) -> "SessionAdministration":
+        from gateway.bootstrap.accounts import session_administration
 
-        return session_use_cases(self.services)
+        return session_administration(self.services)
 
     @property
     def sites(self) -> "ResourceAdministration[AnySite]":
@@ -140,12 +140,6 @@ class LocalOperator:
         from gateway.bootstrap.accounts import user_use_cases
 
         return user_use_cases(self.services)
-
-    @property
-    def webhooks(self) -> "WaitingWebhooks":
-        from gateway.bootstrap.services import waiting_webhooks
-
-        return waiting_webhooks(self.services)
 
     def resources(self, kind: "ResourceKind[ValueT]") -> "ResourceAdministration[ValueT]":
         """Return the use cases of a kind of small resource."""

@@ -55,12 +55,12 @@ async def add(
     blocks = [f"{block}{_END}" for block in content.split(_END)[:-1]]
     if not blocks:
         raise click.BadParameter("it holds no certificate in PEM", param_hint="FILE")
-    listed = await authorities.list(operator.acting.realm, owner=client)
+    listed = await authorities.list_values(operator.acting.realm, owner=client)
     had_anchors = any(each["kind"] == _ANCHOR for each in listed)
     for block in blocks:
         document = {"certificate": block} | ({} if kind is None else {"kind": kind})
-        sha256 = await authorities.create(operator.acting, document, client)
-        added = await authorities.get(operator.acting.realm, sha256, client)
+        sha256 = await authorities.create_value(operator.acting, document, client)
+        added = await authorities.get_value(operator.acting.realm, sha256, client)
         click.echo(f"{added['kind']} {sha256}: registered, {added['subject']}")
         if added["kind"] == _ANCHOR and not had_anchors:
             had_anchors = True
@@ -107,7 +107,7 @@ def _note_first_anchor(operator: RealmOperator, client_id: str | None) -> None:
 async def list_(operator: RealmOperator, client_id: str | None, output: str) -> None:
     """List the registered authorities with the end of their validity."""
     client = await _owner(operator, client_id)
-    found = await operator.authorities(client).list(operator.acting.realm, owner=client)
+    found = await operator.authorities(client).list_values(operator.acting.realm, owner=client)
     if output == "json":
         echo_document(found)
         return
@@ -122,7 +122,7 @@ async def show(operator: RealmOperator, sha256: str, client_id: str | None) -> N
     """Show the authority SHA256 with its certificate, as JSON. SHA256 may be its beginning."""
     client = await _owner(operator, client_id)
     name = await _whole_name(operator, client, sha256)
-    echo_document(await operator.authorities(client).get(operator.acting.realm, name, client))
+    echo_document(await operator.authorities(client).get_value(operator.acting.realm, name, client))
 
 
 @authority.command("remove", short_help="Remove a registered authority.")
@@ -137,7 +137,7 @@ async def remove_authority(
     client = await _owner(operator, client_id)
     name = await _whole_name(operator, client, sha256)
     confirm_removal(f"the authority {name} of {client_id or operator.acting.realm.name}", yes=yes)
-    await operator.authorities(client).remove(operator.acting, name, client)
+    await operator.authorities(client).remove_value(operator.acting, name, client)
     click.echo(f"authority {name}: removed")
 
 
@@ -149,7 +149,7 @@ async def _whole_name(operator: RealmOperator, client: str | None, beginning: st
     """Return the name of the one authority that begins so."""
     if len(beginning) == _FINGERPRINT:
         return beginning.lower()
-    found = await operator.authorities(client).list(operator.acting.realm, owner=client)
+    found = await operator.authorities(client).list_values(operator.acting.realm, owner=client)
     names = [each["sha256"] for each in found if each["sha256"].startswith(beginning.lower())]
     if len(names) != 1:
         raise click.ClickException(f"{len(names)} authorities begin with {beginning}")

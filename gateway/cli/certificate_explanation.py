@@ -81,7 +81,7 @@ async def _only_realm(operator: LocalOperator) -> str:
     from gateway.domain.realm import MASTER
 
     async with operator.services.database.read() as stores:
-        names = [each.name for each in await stores.realms.list() if each.name != MASTER]
+        names = [each.name for each in await stores.realms.list_realms() if each.name != MASTER]
     if len(names) == 1:
         return names[0]
     raise click.UsageError(f"There are {len(names)} realms besides {MASTER}: give --realm.")

@@ -171,7 +171,9 @@ def revoke(certificate: str, directory: Path) -> None:
     named = directory / certificate_name(certificate)
     path = named if named.is_file() else Path(certificate)
     with _exit_codes():
-        changed = development_pki.revoke(directory, _load(str(path)), now=_now())
+        changed = development_pki.revoke_certificate(
+            directory, _load_certificate(str(path)), now=_now()
+        )
     click.echo(f"{certificate} {'is revoked now' if changed else 'was revoked before'}")
 
 
@@ -203,7 +205,7 @@ def crl(directory: Path, days: int | None) -> None:
 def show(file: str, output: str) -> None:
     """Show the first certificate of FILE: PEM, URL-escaped PEM as nginx sends it, or DER."""
     with _exit_codes():
-        facts = asdict(describe(_load(file)))
+        facts = asdict(describe(_load_certificate(file)))
     if output == "json":
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, default=datetime.isoformat))
         return
@@ -217,7 +219,7 @@ def _now() -> datetime:
     return SystemClock().now()
 
 
-def _load(file: str) -> x509.Certificate:
+def _load_certificate(file: str) -> x509.Certificate:
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return load_any_certificate(data)

@@ -84,7 +84,7 @@ async def create(
 ) -> None:
     """Create CLIENT. Show a generated secret with `client show --include-secrets`."""
     document = {**fields, **_secret(secret_file, prompted=set_secret), "clientId": client_id}
-    made = await operator.clients.administration.add(operator.acting, document)
+    made = await operator.clients.administration.create_client(operator.acting, document)
     click.echo(f"client {client_id}: created, id {made.id}")
 
 
@@ -122,11 +122,11 @@ async def update(
         )
     before = await operator.client(client_id)
     if fields:
-        await operator.clients.administration.change(
+        await operator.clients.administration.update_client(
             operator.acting, before.id, fields, approves_reach=before.reach.everything
         )
     if approve_reach:
-        await operator.clients.reach.decide(operator.acting, before.id)
+        await operator.clients.administration.decide_reach(operator.acting, before.id)
     click.echo(f"client {client_id}: updated")
     after = await operator.client(given_field(fields, "clientId") or client_id)
     if approve_reach or not after.reach.everything or changes_reach(before, after):
@@ -141,7 +141,7 @@ async def delete(operator: RealmOperator, client_id: str, *, yes: bool) -> None:
     """Delete CLIENT with its roles, its service account and its sessions."""
     found = await operator.client(client_id)
     confirm_removal(f"the client {client_id} of {operator.acting.realm.name}", yes=yes)
-    await operator.clients.administration.remove(operator.acting, found.id)
+    await operator.clients.administration.delete_client(operator.acting, found.id)
     click.echo(f"client {client_id}: removed")
 
 

@@ -28,7 +28,7 @@ def mail() -> None:
 @output_option
 async def list_mails(operator: RealmOperator, *, first: int, maximum: int, output: str) -> None:
     """List the mails of a realm that wait or were given up, oldest first."""
-    waiting = await operator.mails.list(operator.acting, first, maximum)
+    waiting = await operator.deliveries.list_mails(operator.acting, first, maximum)
     found = [delivery_document(each, kind=each.kind, userId=each.user_id or "") for each in waiting]
     _show(found, output, "id", "state", "kind")
 
@@ -38,7 +38,7 @@ async def list_mails(operator: RealmOperator, *, first: int, maximum: int, outpu
 @on_realm
 async def test(operator: RealmOperator, name: str) -> None:
     """Send a test mail to USER, by a running gateway."""
-    sent = await operator.mails.test(operator.acting, await operator.user(name))
+    sent = await operator.deliveries.queue_test_mail(operator.acting, await operator.user(name))
     click.echo(f"mail {sent}: queued")
 
 
@@ -55,7 +55,7 @@ async def list_deliveries(
     operator: RealmOperator, *, first: int, maximum: int, output: str
 ) -> None:
     """List the events of a realm that wait or were given up, oldest first."""
-    waiting = await operator.webhooks.list(operator.acting, first, maximum)
+    waiting = await operator.deliveries.list_deliveries(operator.acting, first, maximum)
     found = [delivery_document(each) for each in waiting]
     _show(found, output, "id", "state")
 
@@ -64,7 +64,7 @@ async def list_deliveries(
 @on_realm
 async def retry(operator: RealmOperator) -> None:
     """Send the events that were given up again, by a running gateway."""
-    click.echo(f"{await operator.webhooks.retry(operator.acting)} events queued")
+    click.echo(f"{await operator.deliveries.retry_deliveries(operator.acting)} events queued")
 
 
 def _show(found: list[dict[str, Any]], output: str, *names: str) -> None:

@@ -61,7 +61,7 @@ async def add(
         end = datetime.now(UTC) + timedelta(days=days)
         given["expirationTimestamp"] = (end - _EPOCH) // timedelta(milliseconds=1)
     document = {name: value for name, value in given.items() if value is not None}
-    identity = await operator.resources(_kind()).create(operator.acting, document)
+    identity = await operator.resources(_kind()).create_value(operator.acting, document)
     click.echo(f"denied certificate {identity}: added")
 
 
@@ -73,7 +73,7 @@ async def remove_entry(operator: RealmOperator, certificate: str) -> None:
     from gateway.domain.refusals import NotFound
 
     try:
-        await operator.resources(_kind()).remove(operator.acting, _thumbprint(certificate))
+        await operator.resources(_kind()).remove_value(operator.acting, _thumbprint(certificate))
     except NotFound as error:
         realm = operator.acting.realm.name
         raise click.ClickException(f"{realm} does not deny {certificate}") from error

@@ -30,7 +30,7 @@ async def list_(operator: RealmOperator, client_id: str, *, output: str) -> None
     The lock that ends first comes first.
     """
     client = await operator.client(client_id)
-    found = await operator.clients.devices.list(operator.acting, client.id)
+    found = await operator.clients.devices.list_locks(operator.acting, client.id)
     if output == "json":
         click.echo(json.dumps(found, indent=2))
         return
@@ -51,7 +51,7 @@ async def lock(operator: RealmOperator, name: str, client_id: str, *, seconds: i
     """
     client = await operator.client(client_id)
     document = {"device": name} if seconds is None else {"device": name, "seconds": seconds}
-    made = await operator.clients.devices.lock(operator.acting, client.id, document)
+    made = await operator.clients.devices.lock_device(operator.acting, client.id, document)
     click.echo(f"device {name}: locked until {made['until']}")
 
 
@@ -65,7 +65,7 @@ async def unlock(operator: RealmOperator, name: str, client_id: str) -> None:
 
     client = await operator.client(client_id)
     try:
-        await operator.clients.devices.unlock(operator.acting, client.id, name)
+        await operator.clients.devices.unlock_device(operator.acting, client.id, name)
     except NotFound as error:
         raise click.ClickException(f"device {name} is not locked") from error
     click.echo(f"device {name}: unlocked")

@@ -61,7 +61,7 @@ def expiring(
     async def list_expirations(operator: LocalOperator) -> "tuple[Expiration, ...]":
         if realm is not None:
             await operator.on(realm)
-        return await operator.expiry.list(realm, None if everything else within)
+        return await operator.expiry.list_expirations(realm, None if everything else within)
 
     now = datetime.now(UTC)
     found = administer(list_expirations)

@@ -29,7 +29,7 @@ def group() -> None:
 @output_option
 async def list_(operator: RealmOperator, output: str) -> None:
     """List all groups of a realm by path."""
-    found = await operator.groups.listing.groups(operator.acting.realm)
+    found = await operator.groups.groups(operator.acting.realm)
     if output == "json":
         echo_document([{"id": one.id, "name": one.name, "path": one.path} for one in found])
         return
@@ -55,7 +55,7 @@ async def create(operator: RealmOperator, path: str, fields: dict[str, Any]) -> 
     above, name = parse_group_path(path)[:-1], parse_group_path(path)[-1:]
     parent = (await _found(operator, render_group_path(above)))["id"] if above else None
     document = {**fields, "name": "".join(name)}
-    made = await operator.groups.administration.put(operator.acting, parent, document)
+    made = await operator.groups.put_group(operator.acting, parent, document)
     click.echo(f"group {path}: created, id {(made or {}).get('id', '')}")
 
 
@@ -67,7 +67,7 @@ async def update(operator: RealmOperator, path: str, fields: dict[str, Any]) -> 
     """Change name, description or attributes of the group at /PATH."""
     before = await _found(operator, path)
     document = {name: before[name] for name in ("name", "description") if name in before} | fields
-    await operator.groups.administration.update(operator.acting, before["id"], document)
+    await operator.groups.update_group(operator.acting, before["id"], document)
     click.echo(f"group {path}: updated")
 
 
@@ -79,7 +79,7 @@ async def delete(operator: RealmOperator, path: str, *, yes: bool) -> None:
     """Delete the group at /PATH and all groups below it."""
     found, realm = await _found(operator, path), operator.acting.realm.name
     confirm_removal(f"the group {path} of {realm} with all below it", yes=yes)
-    await operator.groups.administration.remove(operator.acting, found["id"])
+    await operator.groups.remove_group(operator.acting, found["id"])
     click.echo(f"group {path}: removed")
 
 
@@ -88,6 +88,6 @@ async def _found(operator: RealmOperator, path: str) -> dict[str, Any]:
 
     acting = operator.acting
     try:
-        return await operator.groups.listing.at_path(acting.realm, acting.rights, path)
+        return await operator.groups.get_group_at_path(acting.realm, acting.rights, path)
     except NotFound:
         raise NotFound(f"there is no group {path} in {acting.realm.name}") from None

@@ -164,7 +164,7 @@ def _presented(parser: "CertificateParser", certificates: list[bytes]) -> "Certi
 
     leaf, *chain = certificates
     try:
-        parsed = parser.parse(leaf)
+        parsed = parser.parse_certificate(leaf)
     except MalformedCertificate as error:
         raise click.BadParameter(str(error), param_hint="--cert") from error
     return CertificateEvidence(parsed, ProxyVerdict.VERIFIED, "command line", chain=tuple(chain))
@@ -283,11 +283,11 @@ async def set_(operator: RealmOperator, file: str) -> None:
     document, acting = _parsed(file), operator.acting
     site = parse_site(document, realm=acting.realm.name)
     sites = operator.sites
-    known = {each["name"] for each in await sites.list(acting.realm)}
+    known = {each["name"] for each in await sites.list_values(acting.realm)}
     if site.name in known:
-        await sites.replace(acting, site.name, document)
+        await sites.replace_value(acting, site.name, document)
     else:
-        await sites.create(acting, document)
+        await sites.create_value(acting, document)
     click.echo(f"site {site.name}: {'replaced' if site.name in known else 'created'}")
 
 
@@ -302,7 +302,7 @@ async def remove_site(operator: RealmOperator, name: str, *, yes: bool) -> None:
     realm = operator.acting.realm.name
     confirm_removal(f"the site {name} of {realm}", yes=yes)
     try:
-        await operator.sites.remove(operator.acting, name)
+        await operator.sites.remove_value(operator.acting, name)
     except NotFound as error:
         raise click.ClickException(f"there is no site {name} in {realm}") from error
     click.echo(f"site {name}: removed")
@@ -340,7 +340,7 @@ async def _sites(
     if realm is not None:
         acting = await operator.on(realm)
         async with operator.services.database.read() as stores:
-            readable = await stores.sites.list(acting.realm.id)
+            readable = await stores.sites.list_sites(acting.realm.id)
             unreadable = await stores.sites.list_unreadable(acting.realm.id)
         return [*((realm, site) for site in readable), *((realm, site) for site in unreadable)]
     file = operator.services.rules_file

@@ -58,7 +58,7 @@ def list_(realm: str | None, output: str) -> None:
     async def ask(operator: LocalOperator) -> "tuple[KeyState, ...]":
         if realm is not None:
             await operator.on(realm)
-        return await operator.keys.list(realm)
+        return await operator.keys.list_keys(realm)
 
     states = administer(ask)
     if output == "json":
@@ -90,7 +90,7 @@ async def rotate(
     """Replace the signing key. Tokens of the old key stay valid until they expire."""
     chosen = SignatureAlgorithm(algorithm) if algorithm else None
     pause = timedelta() if now else publish_for
-    _report(await operator.keys.rotate(operator.acting, algorithm=chosen, publish_for=pause))
+    _report(await operator.keys.rotate_key(operator.acting, algorithm=chosen, publish_for=pause))
 
 
 @keys.command(
@@ -104,8 +104,8 @@ def disable(kid: str, realm: str | None) -> None:
     """Disable the key KID at once. Every token that it signed is rejected."""
 
     async def work(operator: LocalOperator) -> "KeyChange":
-        name = (await operator.keys.realm_of(kid)).name if realm is None else realm
-        return await operator.keys.disable(await operator.on(name), kid)
+        name = (await operator.keys.find_realm_of_key(kid)).name if realm is None else realm
+        return await operator.keys.disable_key(await operator.on(name), kid)
 
     _report(administer(work))
 

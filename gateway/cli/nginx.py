@@ -8,10 +8,12 @@ import hashlib
 import itertools
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -136,7 +138,9 @@ class NginxSite:
                 self.connections_per_address,
                 f"1 to {MOST_CONNECTIONS}",
             ),
-            *(error for url in self.public_urls for error in _public_url_errors(url)),
+            *chain.from_iterable(
+                _check_errors("public-url", public_url, url) for url in self.public_urls
+            ),
             *_unless(bool(self.upstreams), "upstream", "none", "at least one gateway"),
             *(error for upstream in self.upstreams for error in _upstream_errors(upstream)),
             *(
@@ -146,8 +150,10 @@ class NginxSite:
                     bool(_ADDRESS.fullmatch(address)), "address", address, "an address or [IPv6]"
                 )
             ),
-            *_certificate_header_errors(self.certificate_header),
-            *_chain_prefix_errors(self.chain_prefix),
+            *chain.from_iterable(
+                _check_errors("certificate-header", certificate_header_name, name)
+                for name in (self.certificate_header, *filter(None, (self.chain_prefix,)))
+            ),
             *_unless(
                 not self.proxy_secret or bool(_SECRET.fullmatch(self.proxy_secret)),
                 "proxy-secret-file",
@@ -227,6 +233,14 @@ def _unless(accepted: bool, path: str, given: object, allowed: str) -> tuple[Fie
     return () if accepted else (FieldError(path, repr(given), allowed),)
 
 
+def _check_errors(path: str, check: Callable[[str], object], given: str) -> tuple[FieldError, ...]:
+    try:
+        check(given)
+    except ValueError as error:
+        return (FieldError(path, repr(given), str(error)),)
+    return ()
+
+
 def _spellings(name: str) -> list[str]:
     """Return the name with each choice of `-` and `_` between its words, the name itself first."""
     first, *words = name.split("-")
@@ -234,18 +248,6 @@ def _spellings(name: str) -> list[str]:
         first + "".join(map("".join, zip(separators, words, strict=True)))
         for separators in itertools.product("-_", repeat=len(words))
     ]
-
-
-def _certificate_header_errors(name: str) -> tuple[FieldError, ...]:
-    try:
-        certificate_header_name(name)
-    except ValueError as error:
-        return (FieldError("certificate-header", repr(name), str(error)),)
-    return ()
-
-
-def _chain_prefix_errors(prefix: str) -> tuple[FieldError, ...]:
-    return _certificate_header_errors(prefix) if prefix else ()
 
 
 def _upstream(address: str) -> str:
@@ -267,14 +269,6 @@ def _host(authority: str) -> str:
 def _pattern(host: str) -> str:
     """Return a pattern for this host alone, without the backslashes that nginx would read."""
     return re.sub(r"[\[\].]", r"[\g<0>]", host)
-
-
-def _public_url_errors(url: str) -> tuple[FieldError, ...]:
-    try:
-        public_url(url)
-    except ValueError as error:
-        return (FieldError("public-url", repr(url), str(error)),)
-    return ()
 
 
 def _upstream_errors(upstream: str) -> tuple[FieldError, ...]:
@@ -305,11 +299,11 @@ def render_nginx(site: NginxSite, output: Path, source: Path = SHIPPED) -> Path:
         raise InvalidInput((FieldError("source", str(source), f"a folder with {main}"),))
     files |= {SITE / name: text.encode() for name, text in site.files().items()}
     for name, content in files.items():
-        _write(output / name, content, private=name.name in PRIVATE)
+        _write_file(output / name, content, private=name.name in PRIVATE)
     return output / main
 
 
-def _write(path: Path, content: bytes, *, private: bool) -> None:
+def _write_file(path: Path, content: bytes, *, private: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
@@ -319,8 +313,13 @@ def _write(path: Path, content: bytes, *, private: bool) -> None:
     draft.replace(path)
 
 
-_PORT = click.IntRange(1, 65535)
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+def _port_option(name: str, default: int, text: str) -> Callable[[_Command], _Command]:
+    kind = click.IntRange(1, 65535)
+    return click.option(f"--{name}-port", type=kind, default=default, show_default=True, help=text)
 
 
 @click.group()
@@ -343,30 +342,10 @@ def nginx() -> None:
     required=True,
     help="Folder with server.crt, server.key, ca.crt and ca.crl.",
 )
-@click.option(
-    "--https-port",
-    type=_PORT,
-    default=8443,
-    show_default=True,
-    help="Port with optional client certificate.",
-)
-@click.option(
-    "--mtls-port",
-    type=_PORT,
-    default=8444,
-    show_default=True,
-    help="Port with required client certificate.",
-)
-@click.option(
-    "--self-signed-port",
-    type=_PORT,
-    default=8445,
-    show_default=True,
-    help="Port for any certificate.",
-)
-@click.option(
-    "--http-port", type=_PORT, default=8080, show_default=True, help="Port for plain HTTP."
-)
+@_port_option("https", 8443, "Port with optional client certificate.")
+@_port_option("mtls", 8444, "Port with required client certificate.")
+@_port_option("self-signed", 8445, "Port for any certificate.")
+@_port_option("http", 8080, "Port for plain HTTP.")
 @click.option(
     "--public-url",
     "public_urls",

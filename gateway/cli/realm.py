@@ -33,7 +33,7 @@ for _command in COMMANDS:
 @output_option
 def list_(output: str) -> None:
     """List the realms."""
-    found = administer(lambda operator: operator.realms.listing.brief())
+    found = administer(lambda operator: operator.realms.listing.list_realms())
     if output == "json":
         echo_document(found)
         return
@@ -50,7 +50,7 @@ def show(name: str) -> None:
 
     async def ask(operator: LocalOperator) -> dict[str, Any]:
         acting = await operator.on(name, option=None)
-        return await operator.realms.listing.one(acting)
+        return await operator.realms.listing.get_realm_document(acting)
 
     echo_document(administer(ask))
 
@@ -94,10 +94,10 @@ def update(name: str, fields: dict[str, Any]) -> None:
         changed = fields
         if isinstance(given := fields.get("attributes"), dict):
             # Over the admin API the attributes are replaced as a whole, as in Keycloak.
-            stored = (await operator.realms.listing.one(acting))["attributes"]
+            stored = (await operator.realms.listing.get_realm_document(acting))["attributes"]
             merged = {key: text for key, text in (stored | given).items() if text is not None}
             changed = fields | {"attributes": merged}
-        return (await operator.realms.changes.update(acting, changed)).name
+        return (await operator.realms.administration.update_realm(acting, changed)).name
 
     click.echo(f"realm {administer(work)}: updated")
 
@@ -111,7 +111,7 @@ def delete(name: str, *, yes: bool) -> None:
     async def work(operator: LocalOperator) -> None:
         acting = await operator.on(name, option=None)
         confirm_removal(f"the realm {name} and all that is in it", yes=yes)
-        await operator.realms.changes.remove(acting)
+        await operator.realms.administration.remove_realm(acting)
 
     administer(work)
     click.echo(f"realm {name}: removed")

@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -37,12 +37,12 @@ _files = click.argument(
 @click.option("--skip-existing", is_flag=True, help="Do not change existing realms.")
 def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) -> None:
     """Import realm files, all or nothing. An import adds and changes, and never removes."""
-    from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
+    from gateway.admin.realm_files import REFERENCE_REALMS
 
     paths = (REFERENCE_REALMS, *files) if reference else files
     if not paths:
         raise click.UsageError("Give at least one FILE, or --reference.")
-    _import_files(load_realm_files(paths), skip_existing=skip_existing)
+    _import_files(_load(paths), skip_existing=skip_existing)
 
 
 @click.command("export")
@@ -90,9 +90,7 @@ def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> Non
 
     Stores nothing. Exits with 0 if the realms equal the files, with 1 if they differ.
     """
-    from gateway.admin.realm_files import load_realm_files
-
-    found = _rehearse(load_realm_files(files))
+    found = _rehearse(_load(files))
     if output == "json":
         click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
     else:
@@ -106,12 +104,17 @@ def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> Non
 @_files
 def apply(files: tuple[Path, ...]) -> None:
     """Show what importing FILE... changes, and import them, all or nothing. Removes nothing."""
-    from gateway.admin.realm_files import load_realm_files
-
-    loaded = load_realm_files(files)
+    loaded = _load(files)
     found = _rehearse(loaded)
     _show(found)
     _import_files(loaded, in_sync=[one.name for one in found if one.in_sync])
+
+
+def _load(paths: Iterable[Path]) -> "tuple[RealmFile, ...]":
+    from gateway.admin.realm_files import load_realm_files
+    from gateway.settings import environment_variables
+
+    return load_realm_files(paths, environment_variables())
 
 
 def _import_files(

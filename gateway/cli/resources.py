@@ -37,14 +37,14 @@ def list_command(
 ) -> click.Command:
     """Return the command that lists the values of a realm, each as the `row` of its document.
 
-    `values` is what the options of pages call them; empty for a list without pages.
+    `values` names them in the options of pages; empty for a list without pages.
     """
 
     async def list_(operator: RealmOperator, *, output: str, **query: Any) -> None:
         first, maximum = query.get("first", 0), query.get("maximum")
         resources, realm = operator.resources(load()), operator.acting.realm
         search = query.get("search") or ""
-        found = await resources.list(realm, first, maximum, search=search)
+        found = await resources.list_values(realm, first, maximum, search=search)
         if output == "json":
             echo_document(found)
             return
@@ -78,13 +78,13 @@ def resource_group(kind: "ResourceKind[Any]") -> click.Group:
     @key
     @on_realm
     async def show(operator: RealmOperator, *, key: str) -> None:
-        echo_document(await operator.resources(kind).get(operator.acting.realm, key))
+        echo_document(await operator.resources(kind).get_value(operator.acting.realm, key))
 
     @click.command("create", help=f"{texts.create}.")
     @on_realm
     @set_option(required=True)
     async def create(operator: RealmOperator, *, fields: dict[str, Any]) -> None:
-        created = await operator.resources(kind).create(operator.acting, fields)
+        created = await operator.resources(kind).create_value(operator.acting, fields)
         click.echo(f"{what} {created}: created")
 
     @click.command("replace", help=f"{texts.replace}.")
@@ -92,7 +92,7 @@ def resource_group(kind: "ResourceKind[Any]") -> click.Group:
     @on_realm
     @set_option(required=True)
     async def replace(operator: RealmOperator, *, key: str, fields: dict[str, Any]) -> None:
-        await operator.resources(kind).replace(operator.acting, key, fields)
+        await operator.resources(kind).replace_value(operator.acting, key, fields)
         click.echo(f"{what} {key}: replaced")
 
     @click.command("delete", help=f"{texts.delete}.")
@@ -101,7 +101,7 @@ def resource_group(kind: "ResourceKind[Any]") -> click.Group:
     @yes_option
     async def delete(operator: RealmOperator, *, key: str, yes: bool) -> None:
         confirm_removal(f"the {what} {key} of {operator.acting.realm.name}", yes=yes)
-        await operator.resources(kind).remove(operator.acting, key)
+        await operator.resources(kind).remove_value(operator.acting, key)
         click.echo(f"{what} {key}: deleted")
 
     changes = [

@@ -40,7 +40,7 @@ async def list_(operator: RealmOperator, client_id: str | None, output: str) -> 
     from gateway.domain.ports.users import RoleQuery
 
     query = RoleQuery(container="" if client_id is None else (await operator.client(client_id)).id)
-    found = await operator.roles.administration.page(operator.acting.realm, query, brief=False)
+    found = await operator.roles.list_roles(operator.acting.realm, query, brief=False)
     if output == "json":
         echo_document(found)
         return
@@ -56,7 +56,7 @@ async def list_(operator: RealmOperator, client_id: str | None, output: str) -> 
 async def show(operator: RealmOperator, name: str) -> None:
     """Show ROLE, or client/ROLE, as JSON."""
     address = await _address(operator, name)
-    echo_document(await operator.roles.administration.get(operator.acting, address))
+    echo_document(await operator.roles.get_role(operator.acting, address))
 
 
 @role.command(short_help="Create a role.")
@@ -67,7 +67,7 @@ async def create(operator: RealmOperator, name: str, fields: dict[str, Any]) -> 
     """Create ROLE, or client/ROLE, with description, attributes and composites."""
     address = await _address(operator, name)
     document = {**fields, "name": address.name, "composite": _COMPOSITES in fields}
-    await operator.roles.administration.create(operator.acting, address.client, document)
+    await operator.roles.create_role(operator.acting, address.client, document)
     click.echo(f"role {name}: created")
 
 
@@ -77,9 +77,9 @@ async def create(operator: RealmOperator, name: str, fields: dict[str, Any]) -> 
 @set_option(only=("name", *_OWN), required=True)
 async def update(operator: RealmOperator, name: str, fields: dict[str, Any]) -> None:
     """Change name, description or attributes of ROLE, or of client/ROLE."""
-    roles, address = operator.roles.administration, await _address(operator, name)
-    before = await roles.get(operator.acting, address)
-    await roles.replace(operator.acting, address, {**before, **fields})
+    roles, address = operator.roles, await _address(operator, name)
+    before = await roles.get_role(operator.acting, address)
+    await roles.replace_role(operator.acting, address, {**before, **fields})
     click.echo(f"role {name}: updated")
 
 
@@ -89,10 +89,10 @@ async def update(operator: RealmOperator, name: str, fields: dict[str, Any]) -> 
 @yes_option
 async def delete(operator: RealmOperator, name: str, *, yes: bool) -> None:
     """Delete ROLE, or client/ROLE. Users and groups lose it."""
-    roles, address = operator.roles.administration, await _address(operator, name)
-    await roles.get(operator.acting, address)
+    roles, address = operator.roles, await _address(operator, name)
+    await roles.get_role(operator.acting, address)
     confirm_removal(f"the role {name} of {operator.acting.realm.name}", yes=yes)
-    await roles.remove(operator.acting, address)
+    await roles.remove_role(operator.acting, address)
     click.echo(f"role {name}: removed")
 
 

@@ -44,7 +44,7 @@ _LONGEST: Final = 10_000
 def read_secret(file: Any, prompt: str, option: str) -> str:
     """Return the text of `file` without its last line end; prompts twice where it is None.
 
-    `option` is the one that names the file. Raises UsageError without a terminal, BadParameter for
+    `option` names the file. Raises UsageError without a terminal, BadParameter for
     a file that is not text or is longer than 10,000 characters.
     """
     return _prompted(prompt, option) if file is None else _content(file, option)

@@ -44,11 +44,11 @@ async def list_(
     realm, sessions = operator.acting.realm, operator.sessions
     if name is not None:
         user = await operator.user(name)
-        items = (await sessions.user.of_both_kinds(realm, user.id))[first : first + maximum]
+        items = (await sessions.list_sessions_of_user(realm, user.id))[first : first + maximum]
     else:
         async with operator.services.database.read() as stores:
             client = await find_client_by_name(stores, realm, client_id or "")
-        items = await sessions.client.of_both_kinds(realm, client.id, first, maximum)
+        items = await sessions.list_sessions_of_client_by_kind(realm, client.id, first, maximum)
     found = [_document(item) for item in items]
     if output == "json":
         click.echo(json.dumps(found, indent=2))
@@ -85,15 +85,15 @@ async def end(
     acting, sessions = operator.acting, operator.sessions
     if session_id is not None:
         try:
-            await sessions.realm.end_of_either_kind(acting, session_id)
+            await sessions.end_session_of_either_kind(acting, session_id)
         except NotFound as error:
             raise click.ClickException(f"there is no session {session_id}") from error
         click.echo(f"session {session_id}: ended")
         return
     if name is None:
-        count = await sessions.realm.end_all(acting)
+        count = await sessions.end_sessions_of_realm(acting)
     else:
-        count = await sessions.user.end_all(acting, (await operator.user(name)).id)
+        count = await sessions.end_sessions_of_user(acting, (await operator.user(name)).id)
     click.echo(f"{counted(count, 'session')} ended")
 
 

@@ -86,7 +86,7 @@ def create(
         document["credentials"] = [{"type": "password", "value": password, "temporary": temporary}]
 
     async def work(operator: RealmOperator) -> "User":
-        user_id = await operator.users.creation.create(operator.acting, document)
+        user_id = await operator.users.administration.create_user(operator.acting, document)
         return await operator.user(user_id)
 
     created = administer_realm(realm, work)
@@ -195,7 +195,7 @@ async def roles(
 
         holder = RoleHolder(HolderKind.USER, (await operator.user(name)).id)
         changes = {"add": _roles_named(add), "remove": _roles_named(remove)}
-        await operator.roles.mapping.change_by_name(operator.acting, holder, **changes)
+        await operator.roles.change_mapped_roles(operator.acting, holder, **changes)
     granted = role_names(await _summary(operator, name))
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
@@ -206,7 +206,7 @@ async def roles(
 async def enable(operator: RealmOperator, name: str) -> None:
     """Enable USER and end every lock-out."""
     found = await operator.user(name)
-    await operator.users.activation.enable(operator.acting, found.id)
+    await operator.users.administration.enable_user(operator.acting, found.id)
     click.echo(f"user {found.username}: enabled")
 
 
@@ -216,7 +216,7 @@ async def enable(operator: RealmOperator, name: str) -> None:
 async def disable(operator: RealmOperator, name: str) -> None:
     """Disable USER. Its tokens are rejected from now on."""
     found = await operator.user(name)
-    await operator.users.activation.disable(operator.acting, found.id)
+    await operator.users.administration.disable_user(operator.acting, found.id)
     click.echo(f"user {found.username}: disabled")
 
 
@@ -226,7 +226,7 @@ async def disable(operator: RealmOperator, name: str) -> None:
 async def unlock(operator: RealmOperator, name: str) -> None:
     """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
     found = await operator.user(name)
-    ended = await operator.users.activation.unlock(operator.acting, found.id)
+    ended = await operator.users.administration.unlock_user(operator.acting, found.id)
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
 
@@ -236,12 +236,12 @@ async def unlock(operator: RealmOperator, name: str) -> None:
 async def logout(operator: RealmOperator, name: str) -> None:
     """End every session of USER. Tokens that were issued before are rejected."""
     found = await operator.user(name)
-    count = await operator.sessions.user.end_all(operator.acting, found.id)
+    count = await operator.sessions.end_sessions_of_user(operator.acting, found.id)
     click.echo(f"user {name}: {counted(count, 'session')} ended")
 
 
 async def _list_lockouts(operator: RealmOperator, output: str) -> None:
-    found = await operator.users.lockouts.list(operator.acting.realm)
+    found = await operator.users.lockouts.list_lockouts(operator.acting.realm)
     if output == "json":
         click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
         return

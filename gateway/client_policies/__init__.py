@@ -1,7 +1,4 @@
-"""Client policies: what a realm demands of its clients, by conditions and executors.
-
-Keycloak: client policies (26.7)
-"""
+"""Client policies: a realm's demands on its clients. Keycloak: client policies (26.7)."""
 
 from gateway.client_policies.conditions import CONDITIONS
 from gateway.client_policies.events import (

@@ -1,15 +1,11 @@
-"""The conditions of client policies: a class for each, and their table.
-
-Keycloak: client policies (26.7)
-"""
+"""The conditions of client policies, with their table. Keycloak: client policies (26.7)."""
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final
 
 from gateway.client_policies.events import (
     CHANGES,
@@ -21,11 +17,23 @@ from gateway.client_policies.events import (
     InvalidConfiguration,
     PolicyEvent,
 )
-from gateway.client_policies.interfaces import Condition, PolicyConfiguration, Vote, vote
+from gateway.client_policies.interfaces import (
+    Condition,
+    PolicyConfiguration,
+    Vote,
+    option,
+    set_option,
+    vote,
+)
 from gateway.domain.clients import Client
 from gateway.domain.groups import canonical_group_path
 
-_PROPERTY = "acr-property"
+
+def _required_acr(configuration: PolicyConfiguration) -> str:
+    acr = configuration.text("acr-property")
+    if not acr:
+        raise InvalidConfiguration("acr-property must be an acr")
+    return acr
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +41,7 @@ class Acr(Condition):
     """Holds where the request asks for the `acr`, or the client does by default."""
 
     provider: ClassVar = "acr-condition"
-    acr: str
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        acr = configuration.text(_PROPERTY)
-        if not acr:
-            raise InvalidConfiguration(f"{_PROPERTY} must be an acr")
-        return cls(acr)
+    acr: str = option(_required_acr)
 
     def vote(self, event: PolicyEvent) -> Vote:
         if isinstance(event, AuthorizationRequested):
@@ -54,30 +55,16 @@ class AnyClient(Condition):
 
     provider: ClassVar = "any-client"
 
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        del configuration
-        return cls()
-
     def vote(self, event: PolicyEvent) -> Vote:
-        del event
         return Vote.YES
 
 
 @dataclass(frozen=True, slots=True)
 class ClientAccessType(Condition):
-    """Holds for clients of one of the `types`: confidential, public or bearer-only.
-
-    Unlike Keycloak, it is also evaluated before an authorization request and at the endpoints of
-    pushed requests and devices.
-    """
+    """Holds for clients of one of the `types`; unlike in Keycloak, at every endpoint."""
 
     provider: ClassVar = "client-access-type"
-    types: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(frozenset(configuration.texts("type")))
+    types: frozenset[str] = set_option("type")
 
     def vote(self, event: PolicyEvent) -> Vote:
         client = event.proposed if isinstance(event, ClientChange) else event.client
@@ -90,53 +77,42 @@ def _access_type(client: Client) -> str:
     return "bearer-only" if client.bearer_only else "confidential"
 
 
+def _parse_attributes(configuration: PolicyConfiguration) -> dict[str, str] | None:
+    """Parse the JSON text of a list of objects with `key` and `value`; None for a repeated key."""
+    text = configuration.text("attributes")
+    if not text:
+        return None
+    try:
+        pairs = [(item["key"], item["value"]) for item in json.loads(text)]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        message = "attributes is no JSON list of objects with key and value"
+        raise InvalidConfiguration(message) from error
+    if any(not isinstance(each, str) for pair in pairs for each in pair):
+        raise InvalidConfiguration("a key or a value of attributes is no text")
+    attributes = dict(pairs)
+    return attributes if len(attributes) == len(pairs) else None
+
+
 @dataclass(frozen=True, slots=True)
 class ClientAttributes(Condition):
-    """Holds for clients with all of `attributes`; None matches no client.
-
-    The configuration is the text of a JSON list of objects with `key` and `value`. A key that is
-    there twice matches no client.
-    """
+    """Holds for clients with all of `attributes`; None matches no client."""
 
     provider: ClassVar = "client-attributes"
-    attributes: tuple[tuple[str, str], ...] | None = None
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        text = configuration.text("attributes")
-        if not text:
-            return cls()
-        try:
-            pairs = [(item["key"], item["value"]) for item in json.loads(text)]
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise InvalidConfiguration(
-                "attributes is no JSON list of objects with key and value"
-            ) from error
-        if any(not isinstance(each, str) for pair in pairs for each in pair):
-            raise InvalidConfiguration("a key or a value of attributes is no text")
-        counted = Counter(key for key, _ in pairs)
-        return cls(tuple(pairs) if all(number == 1 for number in counted.values()) else None)
+    attributes: dict[str, str] | None = option(_parse_attributes, None)
 
     def vote(self, event: PolicyEvent) -> Vote:
         client = event.proposed if isinstance(event, ClientChange) else event.client
         if self.attributes is None:
             return Vote.NO
-        return vote(all(client.attributes.get(key) == value for key, value in self.attributes))
+        return vote(self.attributes.items() <= client.attributes.items())
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRoles(Condition):
-    """Holds for clients that own one of the `roles`.
-
-    A client that is created owns none.
-    """
+    """Holds for clients that own one of the `roles`; a new client owns none."""
 
     provider: ClassVar = "client-roles"
-    roles: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(frozenset(configuration.texts("roles")))
+    roles: frozenset[str] = set_option("roles")
 
     def vote(self, event: PolicyEvent) -> Vote:
         if event.own_roles is None:
@@ -147,10 +123,18 @@ class ClientRoles(Condition):
 _DEFAULT: Final = "Default"
 _OPTIONAL: Final = "Optional"
 _ANY: Final = "Any"
-_KINDS: Final = TOKEN_REQUESTS | {
+_SCOPED_KINDS: Final = TOKEN_REQUESTS | {
+    EventKind.AUTHORIZATION_REQUEST,
     EventKind.USERINFO_REQUEST,
     EventKind.IMPLICIT_HYBRID_TOKEN_RESPONSE,
 }
+
+
+def _scope_type(configuration: PolicyConfiguration) -> str:
+    kind = configuration.text("type") or _DEFAULT
+    if kind not in {_DEFAULT, _OPTIONAL, _ANY}:
+        raise InvalidConfiguration(f"type is {kind[:50]!r}, allowed is Default, Optional, Any")
+    return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,27 +142,15 @@ class ClientScopes(Condition):
     """Holds for default scopes that the client has, or optional ones that a request asks for."""
 
     provider: ClassVar = "client-scopes"
-    type: str = _DEFAULT
-    scopes: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        kind = configuration.text("type") or _DEFAULT
-        if kind not in {_DEFAULT, _OPTIONAL, _ANY}:
-            raise InvalidConfiguration(f"type is {kind[:50]!r}, allowed is Default, Optional, Any")
-        return cls(kind, frozenset(configuration.texts("scopes")))
+    type: str = option(_scope_type, _DEFAULT)
+    scopes: frozenset[str] = set_option("scopes")
 
     def vote(self, event: PolicyEvent) -> Vote:
-        if isinstance(event, AuthorizationRequested):
-            return self._vote(event, event.scopes)
-        if isinstance(event, ClientRequest) and event.kind in _KINDS:
-            return self._vote(event, event.scopes or ())
-        return Vote.ABSTAIN
-
-    def _vote(
-        self, event: AuthorizationRequested | ClientRequest, requested: Iterable[str]
-    ) -> Vote:
-        client, found = event.client, set[str]()
+        if not isinstance(event, AuthorizationRequested | ClientRequest) or (
+            event.kind not in _SCOPED_KINDS
+        ):
+            return Vote.ABSTAIN
+        client, requested, found = event.client, event.scopes or (), set[str]()
         if self.type != _OPTIONAL:
             found |= self.scopes.intersection(client.default_client_scopes)
         if self.type != _DEFAULT:
@@ -191,11 +163,7 @@ class ClientType(Condition):
     """Holds for clients of the protocol, `openid-connect` or `saml`; an empty one says nothing."""
 
     provider: ClassVar = "client-type"
-    protocol: str = ""
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(configuration.text("protocol"))
+    protocol: str = option(lambda options: options.text("protocol"), "")
 
     def vote(self, event: PolicyEvent) -> Vote:
         if not self.protocol:
@@ -206,17 +174,10 @@ class ClientType(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterContext(Condition):
-    """Holds by the right by which a client is created or changed: one of the `sources`.
-
-    The values are those of UpdateSource.
-    """
+    """Holds where the update source of a client change is one of the `sources`."""
 
     provider: ClassVar = "client-updater-context"
-    sources: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(frozenset(configuration.texts("update-client-source")))
+    sources: frozenset[str] = set_option("update-client-source")
 
     def vote(self, event: PolicyEvent) -> Vote:
         if not isinstance(event, ClientChange) or event.kind not in CHANGES:
@@ -226,18 +187,13 @@ class ClientUpdaterContext(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterSourceGroups(Condition):
-    """Holds for changes by members of one of the groups with these `paths`.
-
-    A name without a slash at its beginning is that of a group at the top.
-    """
+    """Holds for changes by members of a group; a name without leading slash is top-level."""
 
     provider: ClassVar = "client-updater-source-groups"
-    paths: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        names = configuration.texts("groups")
-        return cls(frozenset(map(canonical_group_path, names)))
+    paths: frozenset[str] = option(
+        lambda configuration: frozenset(map(canonical_group_path, configuration.texts("groups"))),
+        frozenset(),
+    )
 
     def vote(self, event: PolicyEvent) -> Vote:
         if not isinstance(event, ClientChange) or event.kind not in CHANGES:
@@ -246,35 +202,33 @@ class ClientUpdaterSourceGroups(Condition):
 
 
 _LOCALHOST: Final = ("127.0.0.1", "::1")
+_UPDATES: Final = frozenset({EventKind.REGISTER, EventKind.UPDATE})
+Network = IPv4Network | IPv6Network
+
+
+def _parse_networks(configuration: PolicyConfiguration) -> tuple[Network, ...]:
+    hosts = configuration.texts("trusted-hosts")
+    names = [name for host in hosts for name in (_LOCALHOST if host == "localhost" else [host])]
+    try:
+        return tuple(ip_network(name) for name in names)
+    except ValueError as error:
+        message = f"trusted-hosts: {error}; names of hosts are not looked up"
+        raise InvalidConfiguration(message) from error
 
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterSourceHost(Condition):
     """Holds for changes from addresses in one of the `networks`.
 
-    Unlike in Keycloak names are never looked up, so that no answer of DNS is trusted: a host is an
-    address, a network such as `10.0.0.0/8`, or `localhost`. Another name is refused.
+    Unlike in Keycloak, names are never looked up, so no DNS answer is trusted: a host is an
+    address, a network such as `10.0.0.0/8`, or `localhost`. Other names are refused.
     """
 
     provider: ClassVar = "client-updater-source-host"
-    networks: tuple[IPv4Network | IPv6Network, ...] = ()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        hosts = configuration.texts("trusted-hosts")
-        names = [name for host in hosts for name in (_LOCALHOST if host == "localhost" else [host])]
-        try:
-            return cls(tuple(ip_network(name) for name in names))
-        except ValueError as error:
-            raise InvalidConfiguration(
-                f"trusted-hosts: {error}; names of hosts are not looked up"
-            ) from error
+    networks: tuple[Network, ...] = option(_parse_networks, ())
 
     def vote(self, event: PolicyEvent) -> Vote:
-        if not isinstance(event, ClientChange) or event.kind not in {
-            EventKind.REGISTER,
-            EventKind.UPDATE,
-        }:
+        if not isinstance(event, ClientChange) or event.kind not in _UPDATES:
             return Vote.ABSTAIN
         try:
             address = ip_address(event.updater.address or "")
@@ -297,17 +251,12 @@ class ClientUpdaterSourceRoles(Condition):
     """
 
     provider: ClassVar = "client-updater-source-roles"
-    roles: frozenset[Role] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(frozenset(map(_parse_role, configuration.texts("roles"))))
+    roles: frozenset[Role] = option(
+        lambda configuration: frozenset(map(_parse_role, configuration.texts("roles"))), frozenset()
+    )
 
     def vote(self, event: PolicyEvent) -> Vote:
-        if not isinstance(event, ClientChange) or event.kind not in {
-            EventKind.REGISTER,
-            EventKind.UPDATE,
-        }:
+        if not isinstance(event, ClientChange) or event.kind not in _UPDATES:
             return Vote.ABSTAIN
         return vote(not self.roles.isdisjoint(event.updater.roles.pairs()))
 
@@ -343,19 +292,19 @@ _RESPONSE_TYPES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GrantType(Condition):
-    """Holds for one of the `grants`; a hybrid response type is of two.
+    """Holds for one of the `grants`; a hybrid response type belongs to two.
 
-    Keycloak takes a response type with a code for authorization_code alone, and says nothing about
-    the request that redeems the code.
+    Keycloak counts a response type with a code as authorization_code alone, and ignores code
+    requests.
     """
 
     provider: ClassVar = "grant-type"
-    grants: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        names = ("grantTypes", "grant_types")
-        return cls(frozenset(grant for name in names for grant in configuration.texts(name)))
+    grants: frozenset[str] = option(
+        lambda configuration: frozenset(
+            configuration.texts("grantTypes") + configuration.texts("grant_types")
+        ),
+        frozenset(),
+    )
 
     def vote(self, event: PolicyEvent) -> Vote:
         if isinstance(event, AuthorizationRequested):

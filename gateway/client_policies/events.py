@@ -4,7 +4,6 @@ Changes of clients and requests of clients are events. A policy never reads a cr
 parameters of a request, because a sender can write anything there: a verified value is created by
 the function that verified it. Only one module may define the class that creates a kind of value,
 and it creates the value after its checks; an instance of the kind itself cannot be created.
-Keycloak: client policies (26.7)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +97,7 @@ class VerifiedCodeVerifier(_Verified, verifier="gateway.protocol.authorization.p
 
 
 class EventKind(StrEnum):
-    """What happens with a client, by Keycloak's names."""
+    """Events of a client, by Keycloak's names."""
 
     REGISTER = "REGISTER"
     """A client is about to be created."""
@@ -153,10 +152,7 @@ class UpdateSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Updater:
-    """Who creates or changes a client, from which address.
-
-    `roles` are those of the user, `groups` the paths of its groups; both empty for other callers.
-    """
+    """The creator or changer of a client; only users have `roles` and group paths."""
 
     source: UpdateSource = UpdateSource.USER
     address: str | None = None
@@ -176,11 +172,7 @@ def no_addresses(client: Client) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ClientChange:
-    """A client is registered, changed, viewed or removed.
-
-    `client` is the one that is stored, None for a new one. `is_registration`: the request is one to
-    the registration endpoint, not to the admin API.
-    """
+    """A client is registered (`is_registration`), changed, viewed or removed, as stored."""
 
     kind: EventKind
     client: Client | None
@@ -196,11 +188,7 @@ class ClientChange:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationStart:
-    """An authorization request whose parameters are not yet verified.
-
-    `sent` are the parameters of the request itself, `pushed` those that were pushed before: None
-    without. `redirect_uri` is the one that would be used.
-    """
+    """An authorization request, unverified, with the `redirect_uri` that would be used."""
 
     client: Client
     sent: Mapping[str, str] = field(repr=False)
@@ -214,8 +202,8 @@ class AuthorizationStart:
 class AuthorizationRequested:
     """An authorization request that passed all other checks, at its own endpoint or when pushed.
 
-    `parameters` are those that count, `sent` those of the request itself. Both are what the request
-    says: they prove nothing. `base_url` is the gateway's own address.
+    `parameters` are the effective ones, `sent` those of the request itself. Neither proves
+    anything. `base_url` is the gateway's own address.
     """
 
     client: Client
@@ -245,11 +233,10 @@ class AuthorizationRequested:
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A client asks for something at an endpoint that it calls itself, or logs a browser out.
+    """A client calls an endpoint itself, or logs a browser out.
 
-    `assertion` or `certificate` is the credential that authenticated it. `presented` are the claims
-    of the token that the request is about, once it was verified, `scopes` what the tokens would
-    have; None where there is none.
+    `assertion` or `certificate` authenticated it. `presented` are the verified claims of the token
+    that the request is about, `scopes` the scopes that its tokens would have, None without any.
     """
 
     kind: EventKind
@@ -268,7 +255,7 @@ class ClientRequest:
     """False where the client sends a token, or a browser, and does not prove who it is."""
     own_roles: frozenset[str] = frozenset()
     redirect_uri: str | None = None
-    """Where a browser goes after its logout: one of the client's addresses."""
+    """The client's address that a browser opens after its logout."""
 
 
 PolicyEvent = ClientChange | AuthorizationStart | AuthorizationRequested | ClientRequest

@@ -1,15 +1,15 @@
-"""The interfaces of conditions and executors of client policies, and what both share.
+"""The interfaces of conditions and executors of client policies, and their configuration.
 
-`Configuration` reads JSON of any shape: Keycloak writes flags and numbers as JSON or as text,
+`PolicyConfiguration` reads JSON of any shape: Keycloak writes flags and numbers as JSON or as text,
 according to the client that stored them. `ClientSettings` are set at a client that is created or
-changed ("auto-configure"), `EnforcedFlow` is demanded of a sign-in.
-Keycloak: client policies, auth-flow-enforcer (26.7).
-Spec: FAPI 2.0 Security Profile §5.4.1 (signature algorithms)
+changed ("auto-configure"), `EnforcedFlow` is demanded of a sign-in. Keycloak: client policies,
+auth-flow-enforcer (26.7). Spec: FAPI 2.0 Security Profile §5.4.1 (signature algorithms)
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from datetime import timedelta
 from enum import Enum, auto
 from typing import Any, ClassVar, Final, Self
 
@@ -82,6 +82,43 @@ def _refused(name: str, value: Any, allowed: str) -> InvalidConfiguration:
     return InvalidConfiguration(f"{name} is {str(value)[:50]!r}, allowed is {allowed}")
 
 
+def option(read: Callable[[PolicyConfiguration], Any], default: Any = MISSING) -> Any:
+    """Declare a field of a condition or executor; `read` takes its value from a configuration."""
+    return field(default=default, metadata={"read": read})
+
+
+def flag_option(name: str) -> Any:
+    """Declare a field that is true or false, false by default."""
+    return option(lambda options: options.flag(name), default=False)
+
+
+def set_option(name: str) -> Any:
+    """Declare a field that is a set of texts, empty by default."""
+    return option(lambda configuration: frozenset(configuration.texts(name)), frozenset())
+
+
+def seconds_option(name: str, default: int) -> Any:
+    """Declare a field that is a timedelta, given in seconds."""
+    return option(
+        lambda configuration: timedelta(seconds=configuration.number(name, default)),
+        timedelta(seconds=default),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A condition or executor with its configuration."""
+
+    provider: ClassVar[str]
+    """Keycloak's id."""
+
+    @classmethod
+    def from_configuration(cls, configuration: PolicyConfiguration) -> Self:
+        """Build it from the options that its fields declare; raises InvalidConfiguration."""
+        options = (each for each in fields(cls) if "read" in each.metadata)
+        return cls(**{each.name: each.metadata["read"](configuration) for each in options})
+
+
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
     """Members of the client's representation, and attributes, that replace those it has."""
@@ -98,10 +135,7 @@ NOTHING = ClientSettings()
 
 @dataclass(frozen=True, slots=True)
 class EnforcedFlow:
-    """The alias of a flow, and the level of authentication that completing it reaches.
-
-    Without a `level`, the levels within the flow count alone.
-    """
+    """The alias of a flow, and the level that completing it reaches; None: its own levels count."""
 
     alias: str
     level: int | None = None
@@ -109,18 +143,14 @@ class EnforcedFlow:
 
 @dataclass(frozen=True, slots=True)
 class SignInDemands:
-    """How the user of an authorization request signs in.
-
-    Without a `flow` it is that of the client or realm. `requires_consent` is beside the client's
-    own setting.
-    """
+    """The demands on a sign-in: a flow in place of that of client or realm, and consent."""
 
     flow: EnforcedFlow | None = None
     requires_consent: bool = False
 
 
 class Vote(Enum):
-    """What a condition says of an event."""
+    """A condition's answer about an event."""
 
     YES = auto()
     NO = auto()
@@ -134,16 +164,8 @@ def vote(holds: bool) -> Vote:  # noqa: FBT001 - the answer itself
 
 
 @dataclass(frozen=True, slots=True)
-class Condition(ABC):
+class Condition(Configured, ABC):
     """A condition with its configuration."""
-
-    provider: ClassVar[str]
-    """Keycloak's id."""
-
-    @classmethod
-    @abstractmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        """Return the condition so configured; raises InvalidConfiguration."""
 
     @abstractmethod
     def vote(self, event: PolicyEvent) -> Vote:
@@ -151,26 +173,14 @@ class Condition(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Executor:
-    """An executor with its configuration: it does nothing but what it overrides.
+class Executor(Configured):
+    """An executor; it acts by the methods that it overrides. Each `check` raises PolicyRefusal."""
 
-    Each `check` raises PolicyRefusal for what the policy forbids.
-    """
-
-    provider: ClassVar[str]
-    """Keycloak's id."""
     registration_only: ClassVar[str] = ""
     """Why requests of a client are not judged, only its creation and its changes."""
 
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        """Return the executor so configured; raises InvalidConfiguration."""
-        del configuration
-        return cls()
-
     def configure(self, change: ClientChange) -> ClientSettings:
-        """Return what is set at a client that is created or changed, before it is checked."""
-        del change
+        """Return the settings to apply to a new or changed client before it is checked."""
         return NOTHING
 
     def check_change(self, change: ClientChange) -> None:
@@ -190,7 +200,7 @@ class Executor:
         return None
 
     def requires_consent(self) -> bool:
-        """Return whether users are asked for their consent, whatever the client's setting."""
+        """Return whether users are asked for their consent, also where the client asks for none."""
         return False
 
     def check_request(self, request: ClientRequest) -> None:
@@ -198,7 +208,6 @@ class Executor:
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
         """Return the client as tokens are issued to it, also where its own settings differ."""
-        del request
         return client
 
 
@@ -206,28 +215,22 @@ class Executor:
 class AutoConfigured(Executor, ABC):
     """Demands one setting when a client is created or changed."""
 
-    auto_configure: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(configuration.flag("auto-configure"))
+    setting: ClassVar[ClientSettings]
+    """Set by `auto-configure`."""
+    refusal: ClassVar[tuple[str, str]]
+    """Error code and text for a client without the setting."""
+    auto_configure: bool = flag_option("auto-configure")
 
     def configure(self, change: ClientChange) -> ClientSettings:
-        del change
-        return self.wanted() if self.auto_configure else NOTHING
+        return self.setting if self.auto_configure else NOTHING
 
     def check_change(self, change: ClientChange) -> None:
-        refusal = self.refusal(change.proposed)
-        if refusal is not None:
-            raise refusal
+        if not self.has_setting(change.proposed):
+            raise PolicyRefusal(*self.refusal)
 
     @abstractmethod
-    def wanted(self) -> ClientSettings:
-        """Return what `auto-configure` sets."""
-
-    @abstractmethod
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        """Return the refusal of a client without the setting."""
+    def has_setting(self, client: Client) -> bool:
+        """Return whether the client has the setting."""
 
 
 SECURE_ALGORITHMS: Final = ("PS256", "PS384", "PS512", "ES256", "ES384", "ES512")

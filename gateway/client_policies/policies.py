@@ -69,12 +69,11 @@ class ClientPolicy:
     def applies(self, event: PolicyEvent) -> bool:
         """Return whether a condition holds and none fails; abstentions do not count.
 
-        A change is judged where the policy applies to the client as it is or as it would be: a
-        client does not leave a policy by the change that the policy has to judge.
+        A change is judged by the client before and after it, so no change takes a client out of a
+        policy.
         """
         if isinstance(event, ClientChange) and event.client is not None:
-            before = replace(event, proposed=event.client)
-            return self._applies(event) or self._applies(before)
+            return self._applies(event) or self._applies(replace(event, proposed=event.client))
         return self._applies(event)
 
     def _applies(self, event: PolicyEvent) -> bool:
@@ -83,54 +82,31 @@ class ClientPolicy:
 
 
 def read_policies(policies: Any, profiles: Any) -> tuple[ClientPolicy, ...]:
-    """Return the enabled policies of the documents `clientPolicies` and `clientProfiles`.
-
-    A policy acts as a whole or not at all: one with a part that this version cannot apply, which a
-    realm file may have brought, was reported then.
-    """
+    """Return the enabled policies that can be applied whole; the import reports the others."""
     known = _profiles(profiles)
     enabled = (each for each in entries(policies, "policies") if each.get("enabled") is True)
-    found = (_policy(policy, known) for policy in enabled)
-    return tuple(policy for policy in found if policy is not None)
+    return tuple(filter(None, (_parse_policy(policy, known) for policy in enabled)))
 
 
 def policy_problem(policy: Mapping[str, Any], profiles: Any) -> str | None:
     """Return why an enabled policy that acts could not be applied as a whole, None where it can."""
-    known = _profiles(profiles)
-    executors = [
-        each
-        for name in policy.get("profiles") or ()
-        for each in entries(known.get(name), "executors")
-    ]
-    for each in entries(policy, "conditions"):
-        problem = condition_problem(each)
-        if problem is not None:
-            return problem
-    problems = (executor_problem(each) for each in executors)
-    return next((problem for problem in problems if problem is not None), None)
-
-
-def condition_problem(entry: Mapping[str, Any]) -> str | None:
-    """Return why a condition cannot be evaluated."""
-    name = str(entry.get("condition"))
-    if name not in CONDITIONS:
-        return f"its condition {name[:100]} is not evaluated"
     try:
-        _term(entry, strict=True)
+        for each in entries(policy, "conditions"):
+            _parse_term(each)
     except InvalidConfiguration as error:
-        return f"its condition {name}: {error}"
-    return None
+        return str(error)
+    problems = map(executor_problem, _executor_entries(policy, _profiles(profiles)))
+    return next(filter(None, problems), None)
 
 
 def executor_problem(entry: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the configuration of an executor that acts; None of others."""
-    name = str(entry.get("executor"))
-    if name not in EXECUTORS:
+    """Return the error in the configuration of a known executor, None for unknown ones."""
+    if str(entry.get("executor")) not in EXECUTORS:
         return None
     try:
-        EXECUTORS[name].read(PolicyConfiguration(entry.get("configuration")))
+        _parse_executor(entry)
     except InvalidConfiguration as error:
-        return f"its executor {name}: {error}"
+        return str(error)
     return None
 
 
@@ -144,10 +120,7 @@ def applied_executors(policies: Sequence[ClientPolicy], event: PolicyEvent) -> I
 def apply_to_change(
     policies: Sequence[ClientPolicy], change: ClientChange, change_client: ChangeClient
 ) -> Client:
-    """Return the client as the policies leave it; raises PolicyRefusal.
-
-    Each policy judges the client as those before it have left it.
-    """
+    """Return the client after each policy has changed and judged it; raises PolicyRefusal."""
     for policy in policies:
         if not policy.applies(change):
             continue
@@ -209,52 +182,52 @@ def entries(document: Any, name: str) -> Sequence[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
-def _policy(
+def _parse_policy(
     policy: Mapping[str, Any], profiles: Mapping[Any, Mapping[str, Any]]
 ) -> ClientPolicy | None:
     """Return the policy, None where it does nothing or has a part that cannot be applied."""
-    demanding = [
+    demanding = (
         each
-        for name in policy.get("profiles") or ()
-        for each in entries(profiles.get(name), "executors")
+        for each in _executor_entries(policy, profiles)
         if each.get("executor") not in WITHOUT_DEMANDS
-    ]
-    executors = [_executor(each) for each in demanding]
-    terms = [_term(each) for each in entries(policy, "conditions")]
-    usable_terms = tuple(term for term in terms if term is not None)
-    usable = tuple(executor for executor in executors if executor is not None)
-    if not usable or not usable_terms:
+    )
+    try:
+        executors = tuple(map(_parse_executor, demanding))
+        terms = tuple(map(_parse_term, entries(policy, "conditions")))
+    except InvalidConfiguration:
         return None
-    if len(usable) < len(executors) or len(usable_terms) < len(terms):
-        return None
-    return ClientPolicy(str(policy.get("name")), usable_terms, usable)
+    return ClientPolicy(str(policy.get("name")), terms, executors) if terms and executors else None
+
+
+def _executor_entries(
+    policy: Mapping[str, Any], profiles: Mapping[Any, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    names = policy.get("profiles") or ()
+    return [each for name in names for each in entries(profiles.get(name), "executors")]
 
 
 def _profiles(document: Any) -> dict[Any, Mapping[str, Any]]:
-    """Return the profiles by name, those of every realm among them."""
     own = {str(profile.get("name")): profile for profile in entries(document, "profiles")}
     return {**own, **{profile["name"]: profile for profile in _GLOBAL_PROFILES}}
 
 
-def _term(entry: Mapping[str, Any], *, strict: bool = False) -> _Term | None:
-    condition = CONDITIONS.get(str(entry.get("condition")))
-    if condition is None:
-        return None
+def _parse_term(entry: Mapping[str, Any]) -> _Term:
+    name = str(entry.get("condition"))
+    if name not in CONDITIONS:
+        raise InvalidConfiguration(f"its condition {name[:100]} is not evaluated")
     try:
         configuration = PolicyConfiguration(entry.get("configuration"))
         negated = configuration.flag("is-negative-logic")
-        return _Term(condition.read(configuration), negated)
-    except InvalidConfiguration:
-        if strict:
-            raise
-        return None
+        return _Term(CONDITIONS[name].from_configuration(configuration), negated)
+    except InvalidConfiguration as error:
+        raise InvalidConfiguration(f"its condition {name}: {error}") from error
 
 
-def _executor(entry: Mapping[str, Any]) -> Executor | None:
-    executor = EXECUTORS.get(str(entry.get("executor")))
-    if executor is None:
-        return None
+def _parse_executor(entry: Mapping[str, Any]) -> Executor:
+    name = str(entry.get("executor"))
+    if name not in EXECUTORS:
+        raise InvalidConfiguration(f"its executor {name[:100]} is unknown")
     try:
-        return executor.read(PolicyConfiguration(entry.get("configuration")))
-    except InvalidConfiguration:
-        return None
+        return EXECUTORS[name].from_configuration(PolicyConfiguration(entry.get("configuration")))
+    except InvalidConfiguration as error:
+        raise InvalidConfiguration(f"its executor {name}: {error}") from error

@@ -91,10 +91,7 @@ class ClientKeySets:
         self._documents = documents
 
     async def fetch(self, client: Client, newest: timedelta | None = None) -> str:
-        """Return the document at the client's URL, which may begin at the client's root.
-
-        `newest` asks for one that was fetched within this time. Raises NoUsableKey.
-        """
+        """Return the document at the client's URL, at most `newest` old; raises NoUsableKey."""
         url = client.verification_keys.key_set_url
         address = f"{client.redirects.root_url}{url}" if url.startswith("/") else url
         try:
@@ -116,7 +113,6 @@ def keys_of(text: str) -> list[Mapping[str, Any]]:
 
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _NOT_FOUND: Final = "Certificate or key with given alias not found in the keystore"
-_UNREADABLE_STORE: Final = "error loading keystore"
 
 
 class CryptographyClientKeys:
@@ -172,11 +168,10 @@ def _refusals() -> Iterator[None]:
     except (LimitExceeded, UnsupportedKey) as error:
         raise UnusableSetting(str(error)) from None
     except UNREADABLE:
-        raise UnusableSetting(_UNREADABLE_STORE) from None
+        raise UnusableSetting("error loading keystore") from None
 
 
 def _own_key(private_key: Secret) -> rsa.RSAPrivateKey:
-    """Parse a key that `generate` has just made."""
     pem = (
         f"-----BEGIN RSA PRIVATE KEY-----\n{private_key.reveal()}\n-----END RSA PRIVATE KEY-----\n"
     )
@@ -191,7 +186,6 @@ def _base64(raw: bytes) -> str:
 
 
 def _certificate(content: bytes) -> x509.Certificate:
-    """Read one certificate, PEM or base64 of DER alone."""
     return _usable(unwrap(content, *CERTIFICATE_LABELS))
 
 
@@ -206,7 +200,6 @@ def _of_certificate(certificate: x509.Certificate) -> str:
 
 
 def _of_public_key(content: bytes) -> str:
-    """Return PEM as Keycloak keeps it."""
     key = load_public_key(unwrap(content, *_PUBLIC_KEY_LABELS))
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
@@ -247,8 +240,7 @@ class CertificatesOfKeySets:
         wanted = {leaf.digest, leaf.key_digest}
         if not registered.uses_key_set_url:
             return not wanted.isdisjoint(_digests(registered))
-        known = await self._key_sets.fetch(client)
-        if not wanted.isdisjoint(_set_digests(known)):
+        if not wanted.isdisjoint(_set_digests(await self._key_sets.fetch(client))):
             return True
         # The client may have a new certificate since.
         return not wanted.isdisjoint(_set_digests(await self._key_sets.fetch(client, OFTEN)))

@@ -54,23 +54,31 @@ class RegisteredClientSignatures:
         self._key_sets = ClientKeySets(documents)
 
     def read_claims(self, token: str) -> UnverifiedClaims:
-        jws = jose.parse(token)
-        return UnverifiedClaims(str(jws.header.get("alg")), _assertion_claims(jws), _type(jws))
+        jws = jose.parse_jws(token)
+        return UnverifiedClaims(
+            str(jws.header.get("alg")),
+            jose.parse_claims(decoded(jws.payload, "payload")),
+            _type(jws),
+        )
 
     def read_unsigned(self, token: str) -> UnverifiedClaims:
-        jws = jose.parse(token)
+        jws = jose.parse_jws(token)
         _require_no_critical_header(jws)
         if jws.header.get("alg") != UNSIGNED or jws.signature:
             raise InvalidToken("it is signed")
-        return UnverifiedClaims(UNSIGNED, _assertion_claims(jws), _type(jws))
+        return UnverifiedClaims(
+            UNSIGNED, jose.parse_claims(decoded(jws.payload, "payload")), _type(jws)
+        )
 
-    async def verify(self, client: Client, token: str) -> VerifiedClaims:
-        jws = jose.parse(token)
+    async def verify_claims(self, client: Client, token: str) -> VerifiedClaims:
+        jws = jose.parse_jws(token)
         algorithm = jws.header.get("alg")
         _require_no_critical_header(jws)
         if not isinstance(algorithm, str) or not await self._holds(client, jws, algorithm):
             raise InvalidToken("no key of the client verifies its signature")
-        return VerifiedClaims(algorithm, _assertion_claims(jws), _type(jws))
+        return VerifiedClaims(
+            algorithm, jose.parse_claims(decoded(jws.payload, "payload")), _type(jws)
+        )
 
     async def _holds(self, client: Client, jws: jose.CompactJws, algorithm: str) -> bool:
         if algorithm in set(SecretAlgorithm):
@@ -117,16 +125,14 @@ def _secret_holds(client: Client, jws: jose.CompactJws, algorithm: str) -> bool:
 def _keys(
     registered: VerificationKeys, jws: jose.CompactJws, algorithm: str
 ) -> Iterator[PublicKey]:
-    """Yield the keys given by value that may have signed."""
     if registered.uses_key_set:
         yield from _set_keys(registered.key_set, jws, algorithm)
         return
     try:
         if registered.certificate:
-            certificate = load_certificate(
+            key = load_certificate(
                 unwrap(registered.certificate.encode("ascii"), *CERTIFICATE_LABELS)
-            )
-            key = certificate.public_key()
+            ).public_key()
             if isinstance(key, PublicKey):
                 yield key
         elif registered.public_key:
@@ -159,18 +165,6 @@ def _type(jws: jose.CompactJws) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _assertion_claims(jws: jose.CompactJws) -> Mapping[str, Any]:
-    raw = decoded(jws.payload, "payload")
-    try:
-        claims = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise InvalidToken("the payload is not JSON") from error
-    if not isinstance(claims, dict):
-        raise InvalidToken("the payload is not a JSON object")
-    return claims
-
-
-_TYPE: Final = "dpop+jwt"
 _ALGORITHMS: Final = frozenset(PROOF_ALGORITHMS)
 _REFERENCES: Final = frozenset({"jku", "x5u", "x5c"})
 _NOT_UNDERSTOOD: Final = frozenset({"crit", "b64"})
@@ -205,11 +199,11 @@ class ProofSignatureVerifier:
             _REMEMBERED_BYTES, lambda header, _: len(header) + _PARSED
         )
 
-    def verify(self, proof: str) -> SignedProof:
+    def verify_proof(self, proof: str) -> SignedProof:
         header = proof.partition(".")[0]
         known = self._keys.get(header)
         try:
-            jws = jose.parse(proof, read=known is None)
+            jws = jose.parse_jws(proof, read=known is None)
         except InvalidToken as error:
             raise InvalidProof(_MALFORMED) from error
         key = known or _proof_key(jws.header)
@@ -221,10 +215,8 @@ class ProofSignatureVerifier:
 
 
 def _proof_key(header: dict[str, Any]) -> _ProofKey:
-    """Return algorithm and key of a header; raises InvalidProof."""
-    if header.get("typ") != _TYPE:
-        text = f"Invalid or missing type in DPoP header: {_quoted(header.get('typ'))}"
-        raise InvalidProof(text)
+    if header.get("typ") != "dpop+jwt":
+        raise InvalidProof(f"Invalid or missing type in DPoP header: {_quoted(header.get('typ'))}")
     algorithm = header.get("alg")
     if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS:
         raise InvalidProof(f"Unsupported DPoP algorithm: {_quoted(algorithm)}")

@@ -64,11 +64,8 @@ class CompactJws:
     signature: bytes
 
 
-def parse(token: str, *, read: bool = True) -> CompactJws:
-    """Take `token` apart; raises InvalidToken with the reason.
-
-    The header is empty unless it is to be `read`: for a caller that knows it by its text.
-    """
+def parse_jws(token: str, *, read: bool = True) -> CompactJws:
+    """Split a token; raises InvalidToken. Without `read` the header stays unparsed and empty."""
     if len(token) > MAX_TOKEN_LENGTH:
         raise InvalidToken(f"longer than {MAX_TOKEN_LENGTH} characters")
     if not token.isascii():
@@ -83,6 +80,17 @@ def parse(token: str, *, read: bool = True) -> CompactJws:
         payload=payload,
         signature=decoded(signature, "signature"),
     )
+
+
+def parse_claims(payload: bytes) -> dict[str, Any]:
+    """Return the claims of a decoded payload; raises InvalidToken unless it is a JSON object."""
+    try:
+        claims = orjson.loads(payload)
+    except orjson.JSONDecodeError as error:
+        raise InvalidToken("the payload is not JSON") from error
+    if not isinstance(claims, dict):
+        raise InvalidToken("the payload is not a JSON object")
+    return claims
 
 
 def encoded_headers(record: RealmKey) -> Mapping[HeaderType, str]:

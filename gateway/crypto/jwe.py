@@ -34,10 +34,7 @@ _REFUSED: Final = ("crit", "zip")
 
 @dataclass(frozen=True, slots=True)
 class CompactJwe:
-    """The parts of a JWE; `associated_data` is its encoded header, which the tag covers.
-
-    `ciphertext` is not decoded before the key is known.
-    """
+    """A parsed JWE; `associated_data` is its encoded header, `ciphertext` is not decoded yet."""
 
     encryption: TokenEncryption
     kid: str | None
@@ -48,7 +45,7 @@ class CompactJwe:
     tag: bytes
 
 
-def parse(token: str) -> CompactJwe:
+def parse_jwe(token: str) -> CompactJwe:
     """Parse a compact JWE; raises InvalidToken, whose reason does not depend on any key."""
     if len(token) > MAX_JWE_LENGTH:
         raise InvalidToken(f"longer than {MAX_JWE_LENGTH} characters")
@@ -90,7 +87,7 @@ _ALGORITHMS: Final = frozenset((*KeyManagement, *ContentEncryption))
 
 
 def fits(key: PublicKey, algorithm: KeyManagement) -> bool:
-    """Tell whether content can be encrypted for `key` by `algorithm`."""
+    """Return whether content can be encrypted for `key` by `algorithm`."""
     wanted = rsa.RSAPublicKey if algorithm.uses_rsa else ec.EllipticCurvePublicKey
     return isinstance(key, wanted)
 
@@ -103,9 +100,9 @@ def encrypt(
     kid: str | None,
     content_type: str | None,
 ) -> str:
-    """Return the JWE; `kid` is the recipient's name of its key, `content_type` the header's `cty`.
+    """Return the JWE under `kid`, with `content_type` as `cty`; `key` fits the algorithm.
 
-    `key` fits the algorithm. Keycloak: header {"alg", "enc", "typ", "cty", "kid"}
+    Keycloak: header {"alg", "enc", "typ", "cty", "kid"}
     """
     from joserfc.jwe import JWERegistry, encrypt_compact  # noqa: PLC0415 - see above
     from joserfc.jwk import ECKey, RSAKey  # noqa: PLC0415 - see above
@@ -121,8 +118,7 @@ def encrypt(
         **({"cty": content_type} if content_type else {}),
         **({"kid": kid} if kid else {}),
     }
-    registry = JWERegistry(algorithms=_ALGORITHMS)
-    return encrypt_compact(header, content, recipient, registry=registry)
+    return encrypt_compact(header, content, recipient, registry=JWERegistry(algorithms=_ALGORITHMS))
 
 
 CANNOT_DECRYPT: Final = "it cannot be decrypted"
@@ -134,10 +130,10 @@ _OAEP_HASHES: Final[dict[KeyManagement, hashes.HashAlgorithm]] = {
 
 
 def decrypt(jwe: CompactJwe, key: rsa.RSAPrivateKey) -> bytes:
-    """Return the content; raises InvalidToken. The caller has checked that `alg` is the key's.
+    """Return the content; raises InvalidToken. The caller has checked the algorithm.
 
-    An encrypted key that does not open is replaced by a random one, so that a wrong key and a
-    wrong tag fail at the same place. `decrypt_compact` of joserfc stops at the encrypted key.
+    A random key replaces an encrypted key that does not open, so that all failures look alike;
+    `decrypt_compact` of joserfc stops earlier.
     """
     from joserfc.errors import JoseError  # noqa: PLC0415 - see above
     from joserfc.jwe import JWERegistry  # noqa: PLC0415 - see above

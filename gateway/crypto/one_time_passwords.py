@@ -85,20 +85,14 @@ def _steps(stored: _Stored, window: int, now: datetime) -> Iterator[int]:
 
 
 def _first(stored: _Stored, window: int, now: datetime) -> int:
-    """Return the first step that may be accepted.
-
-    A counter that no code of now can have set is a policy's initial counter, which Keycloak stores.
-    """
+    """Return the first acceptable step; a counter beyond any code is a policy's initial one."""
     latest = int(now.timestamp()) // stored.period + window
     counted = stored.type is OtpType.HOTP
     return stored.counter if counted or stored.counter <= latest + 1 else 0
 
 
 def _advanced(stored: _Stored, step: int) -> str:
-    """Return the credential data that accepts codes after the step only.
-
-    The counter of a code of the time is the step after it; Keycloak does not read it there.
-    """
+    """Return credential data for later codes; Keycloak ignores the counter of TOTP."""
     return json.dumps(stored.data | {"counter": step + 1}, separators=(",", ":"))
 
 

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 from cryptography.hazmat.primitives import hashes
@@ -58,12 +58,11 @@ class StoredPassword:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def credential_data(self) -> str:
-        parameters = {name: [value] for name, value in self.parameters.items()}
         return _json(
             {
                 "hashIterations": self.iterations,
                 "algorithm": self.algorithm,
-                "additionalParameters": parameters,
+                "additionalParameters": {name: [value] for name, value in self.parameters.items()},
             }
         )
 
@@ -120,50 +119,28 @@ _SALT_BYTES = 16
 _ARGON2_VERSIONS = {"1.0": 16, "1.3": 19}
 
 
-class PasswordAlgorithm(Protocol):
-    """Computes the hashes of one scheme."""
-
-    @property
-    def scheme(self) -> HashScheme:
-        """The scheme."""
-        ...
-
-    def make(self, password: str, iterations: int) -> StoredPassword:
-        """Hash with a fresh salt."""
-        ...
-
-    def matches(self, password: str, stored: StoredPassword) -> bool:
-        """Tell in constant time whether `stored` was made from `password`."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Pbkdf2:
-    """PBKDF2 with HMAC of one hash."""
+    """PBKDF2 with HMAC of one hash; hashes get a fresh salt and are compared in constant time."""
 
     scheme: HashScheme
     _digest: hashes.HashAlgorithm = field(init=False, repr=False, compare=False)
     """The hash of the name that the scheme gives: each name is a class of `hashes`."""
 
     def __post_init__(self) -> None:
-        digest = getattr(hashes, str(self.scheme.digest).upper())()
-        object.__setattr__(self, "_digest", digest)
+        object.__setattr__(self, "_digest", getattr(hashes, str(self.scheme.digest).upper())())
 
-    def make(self, password: str, iterations: int) -> StoredPassword:
+    def hash_password(self, password: str, iterations: int) -> StoredPassword:
         salt = secrets.token_bytes(_SALT_BYTES)
         length = self.scheme.key_bytes
         value = PBKDF2HMAC(self._digest, length, salt, iterations).derive(password.encode())
         return StoredPassword(self.scheme.name, iterations, salt, value)
 
     def matches(self, password: str, stored: StoredPassword) -> bool:
-        """Compare the first block, of 160 bits or more: each further one would cost the same again.
-
-        Keycloak writes 64 bytes for SHA-1, and wrote as many for SHA-256 in old versions.
-        """
+        """Compare the first block only: each costs as much again, and Keycloak wrote 64 bytes."""
         expected = stored.value[: self._digest.digest_size]
         kdf = PBKDF2HMAC(self._digest, len(expected), stored.salt, stored.iterations)
-        value = kdf.derive(password.encode())
-        return hmac.compare_digest(value, expected)
+        return hmac.compare_digest(kdf.derive(password.encode()), expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +149,7 @@ class Argon2:
 
     scheme: HashScheme
 
-    def make(self, password: str, iterations: int) -> StoredPassword:
+    def hash_password(self, password: str, iterations: int) -> StoredPassword:
         argon2, scheme = _passlib_argon2(), self.scheme
         hasher = argon2.using(
             type="ID",
@@ -213,7 +190,7 @@ def _passlib_argon2() -> Any:
     return argon2
 
 
-ALGORITHMS: Final[Mapping[str, PasswordAlgorithm]] = {
+ALGORITHMS: Final[Mapping[str, Pbkdf2 | Argon2]] = {
     scheme.name: Argon2(scheme) if scheme.digest is None else Pbkdf2(scheme)
     for scheme in HASH_SCHEMES
 }
@@ -229,10 +206,9 @@ _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 def hash_password(
     password: Secret, algorithm: str | None = None, iterations: int | None = None
 ) -> tuple[str, str]:
-    """Return `(credential_data, secret_data)`; blocks for the time that hashing takes.
+    """Return `(credential_data, secret_data)`; blocks while it hashes.
 
-    Raises ValueError for an unknown algorithm, InvalidInput for an invalid password or too many
-    iterations.
+    Raises ValueError for an unknown algorithm, InvalidInput for the password or iterations.
     """
     scheme = _scheme(algorithm)
     cost, most = iterations or scheme.iterations, scheme.most_iterations
@@ -244,15 +220,12 @@ def hash_password(
         allowed = f"at most {MAX_PASSWORD_LENGTH} characters of Unicode text without NUL"
         raise InvalidInput((FieldError("password", f"{len(given)} characters", allowed),))
     text = unicodedata.normalize("NFC", given)
-    made = ALGORITHMS[scheme.name].make(text, cost)
+    made = ALGORITHMS[scheme.name].hash_password(text, cost)
     return made.credential_data(), made.secret_data()
 
 
 def verify_password(password: Secret, credential_data: str, secret_data: str) -> bool:
-    """Tell whether the stored hash was made from `password`; blocks for the time it takes.
-
-    Raises SecretUnreadable when the stored hash cannot be computed again.
-    """
+    """Return whether `password` made the stored hash; blocks; raises SecretUnreadable."""
     stored = read_stored_password(credential_data, secret_data)
     scheme = HASH_SCHEME_OF.get(stored.algorithm)
     if scheme is None:
@@ -270,10 +243,7 @@ def needs_rehash(
     algorithm: str | None = None,
     iterations: int | None = None,
 ) -> bool:
-    """Tell whether the stored hash was made otherwise than a new one would be.
-
-    A realm that requires more iterations than allowed gets no new hashes.
-    """
+    """Return whether new hashes differ from the stored one; not with too many iterations."""
     scheme = _scheme(algorithm)
     if (iterations or 0) > scheme.most_iterations:
         return False
@@ -292,13 +262,11 @@ def check_password(
     iterations: int | None = None,
     costs: Sequence[HashCost] = (),
 ) -> bool:
-    """Verify, and where that fails do the rest of the work of a failure; blocks for it.
+    """Verify, and do the same work for every failure; blocks for it.
 
-    That work is the same whatever is stored: two hashes of each kind among `costs`, which are those
-    in use in the realm, and of new hashes, with the largest number of iterations and one more. The
-    number of hashes tells as much as their iterations. Nothing stored is a failure, and so is a
-    stored hash that must not be or cannot be computed: it is logged. A hash beyond all `costs`
-    takes longer.
+    That work is two hashes of each kind among `costs`, which are those in use in the realm, and of
+    new hashes, with the largest number of iterations plus one. A missing or unusable stored hash is
+    a failure; the latter is logged.
     """
     spent: dict[HashKind, int] = {}
     if stored is not None:
@@ -319,7 +287,6 @@ def check_password(
 
 
 def _compute_hash(password: Secret, kind: HashKind, rounds: int) -> int:
-    """Do what comparing with a stored hash does; return its iterations."""
     name, parameters = kind
     value = bytes(HASH_SCHEME_OF[name].key_bytes)
     made = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
@@ -331,7 +298,6 @@ def _compute_hash(password: Secret, kind: HashKind, rounds: int) -> int:
 def _work_of_failure(
     algorithm: str | None, iterations: int | None, costs: Sequence[HashCost]
 ) -> dict[HashKind, int]:
-    """Return the iterations of each kind of hash."""
     scheme = _scheme(algorithm)
     rounds = min(iterations or scheme.iterations, scheme.most_iterations)
     work = {cost.kind: cost.iterations for cost in costs}
@@ -341,10 +307,10 @@ def _work_of_failure(
 
 
 class PooledPasswordHasher:
-    """PasswordHasher in `threads` threads of its own: more at once only slows all of them.
+    """PasswordHasher in `threads` threads of its own.
 
-    `waiting` hashes of each caller's network may wait for a thread in each realm; later ones are
-    refused (Overloaded). Realms take turns, and so do the networks of a realm.
+    `waiting` hashes of each caller's network may wait in each realm; more raise Overloaded. Realms
+    take turns, and so do the networks of a realm.
     """
 
     def __init__(
@@ -368,7 +334,7 @@ class PooledPasswordHasher:
         work = partial(hash_password, password, algorithm, iterations)
         return await self._threads.run(realm_id, work)
 
-    async def check(
+    async def check_password(
         self,
         password: Secret,
         stored: tuple[str, str] | None,
@@ -392,8 +358,7 @@ def _step_back() -> None:
     """Lower the priority of this thread: token requests run first."""
     if sys.platform == "linux":  # elsewhere niceness is the whole process's
         thread = threading.get_native_id()
-        niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
-        os.setpriority(os.PRIO_PROCESS, thread, niceness)
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS)
 
 
 def _scheme(algorithm: str | None) -> HashScheme:

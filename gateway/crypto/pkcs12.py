@@ -121,7 +121,6 @@ def _require_affordable(iterations: int) -> None:
 
 
 def _data(content: DerReader) -> bytes:
-    """Return the octets of a ContentInfo of type data."""
     if content.object_identifier() != _DATA:
         raise ValueError("the archive is not protected by a password")
     return _explicit_octets(content)
@@ -147,7 +146,6 @@ def _mac(reader: DerReader) -> _Mac:
 
 
 def _algorithm(identifier: DerReader, known: dict[bytes, str]) -> str:
-    """Return the name of an algorithm that has no parameters."""
     name = known.get(identifier.object_identifier())
     identifier.null()
     identifier.end()
@@ -202,7 +200,6 @@ def _content(info: DerReader) -> _Content:
 
 
 def _encryption(identifier: DerReader) -> tuple[int, Callable[[bytes, str], bytes]]:
-    """Return the iterations and the decryption of an AlgorithmIdentifier."""
     kind = identifier.object_identifier()
     if kind in _PBE_RC2:
         raise LimitExceeded("RC2 is not supported: write the archive with AES or 3DES")
@@ -246,8 +243,7 @@ def _pbes2(parameters: DerReader) -> tuple[int, Callable[[bytes, str], bytes]]:
     function.end()
 
     def decrypt(data: bytes, password: str) -> bytes:
-        key = hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations, size)
-        block = algorithm(key)
+        block = algorithm(hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations, size))
         return _decrypted(Cipher(block, modes.CBC(vector)), block.block_size, data)
 
     return iterations, decrypt
@@ -256,8 +252,7 @@ def _pbes2(parameters: DerReader) -> tuple[int, Callable[[bytes, str], bytes]]:
 def _decrypted(cipher: Cipher[modes.CBC], block_bits: int, data: bytes) -> bytes:
     decryptor = cipher.decryptor()
     padding = PKCS7(block_bits).unpadder()
-    clear = decryptor.update(data) + decryptor.finalize()
-    return padding.update(clear) + padding.finalize()
+    return padding.update(decryptor.update(data) + decryptor.finalize()) + padding.finalize()
 
 
 def _authenticate(mac: _Mac, data: bytes, password: str) -> None:
@@ -298,7 +293,6 @@ def _derived(
 
 
 def _repeated(text: bytes, block: int) -> bytes:
-    """Repeat `text` to whole blocks; nothing stays nothing."""
     if not text:
         return b""
     size = block * -(-len(text) // block)
@@ -336,7 +330,6 @@ def _certificate(bag: DerReader) -> Iterator[ArchivedCertificate]:
 
 
 def _alias(attributes: DerReader) -> str | None:
-    """Return the friendly name."""
     while attributes.tag is not None:
         attribute = attributes.enter(SEQUENCE)
         if attribute.object_identifier() == _FRIENDLY_NAME:

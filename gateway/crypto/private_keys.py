@@ -108,11 +108,7 @@ def load_own_private_key(pem: bytes) -> object:
 
 
 def parse_rsa_private_key(der: bytes) -> rsa.RSAPrivateKey:
-    """Parse PKCS#8 or PKCS#1 as a caller has sent it; raises ValueError, LimitExceeded among it.
-
-    Takes up to 0.2 s of processor time for 4096 bits, and holds the interpreter lock for less
-    than 50 ms at a time.
-    """
+    """Parse a caller's PKCS#8 or PKCS#1, in 0.2 s; raises ValueError and LimitExceeded."""
     outer = DerReader(der)
     document = outer.enter(SEQUENCE)
     outer.end()
@@ -180,7 +176,6 @@ def _require_consistent(key: rsa.RSAPrivateNumbers) -> None:
 
 
 def _is_probable_prime(candidate: int) -> bool:
-    """Tell whether an odd number passes Miller and Rabin's test for random bases."""
     power = ((candidate - 1) & (1 - candidate)).bit_length() - 1
     odd = (candidate - 1) >> power
     for _ in range(_PRIMALITY_ROUNDS):
@@ -259,8 +254,7 @@ _CURVE_NAMES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"
 def key_id(public_key: PublicKey, algorithm: str = "") -> str:
     """Return the kid: SHA-256 of the SubjectPublicKeyInfo (not RFC 7638), as Keycloak makes it.
 
-    `algorithm` distinguishes two keys with the same numbers: Keycloak publishes both under one kid,
-    so that a verifier finds the right one by chance.
+    `algorithm` distinguishes keys with the same numbers, unlike in Keycloak.
     """
     info = public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64url.encode(hashlib.sha256(info + algorithm.encode("ascii")).digest())

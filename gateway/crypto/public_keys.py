@@ -123,10 +123,7 @@ def require_supported(key: object) -> PublicKey:
 
 
 def fits_algorithm(key: PublicKey, algorithm: str) -> bool:
-    """Tell whether the key is of the kind that verifies signatures of the algorithm.
-
-    Spec: RFC 7518 §3.1, RFC 8037 §3.1; attacks C13
-    """
+    """Return whether the kind of key fits. Spec: RFC 7518 §3.1, RFC 8037 §3.1; attacks C13."""
     match key:
         case rsa.RSAPublicKey():
             return algorithm.startswith(("RS", "PS"))
@@ -188,11 +185,7 @@ def load_revocation_list(encoded: bytes) -> x509.CertificateRevocationList:
 
 
 def signed_fields(der: bytes) -> tuple[tuple[Element, ...], bytes]:
-    """Return the signed fields before the key, and the encoded SubjectPublicKeyInfo.
-
-    These fields are serial number, signature algorithm, issuer, validity and subject. Raises
-    ValueError.
-    """
+    """Return the fields before the key, and the encoded key; raises ValueError."""
     signed = DerReader(der).enter(SEQUENCE).enter(SEQUENCE)
     if signed.tag == EXPLICIT_0:
         signed.any()
@@ -203,8 +196,7 @@ def self_signed(
     key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, name: str, begins: datetime, ends: datetime
 ) -> x509.Certificate:
     """Return a certificate of the key for `CN=name`, signed by the key itself."""
-    common_name = x509.NameAttribute(NameOID.COMMON_NAME, name[:_LONGEST_COMMON_NAME])
-    subject = x509.Name([common_name])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:_LONGEST_COMMON_NAME])])
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -13,7 +13,7 @@ takes any length. Spec: RFC 5280 §4.1, RFC 7515 §5, RFC 7516 §5.2, RFC 8725 �
 """
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -111,44 +111,6 @@ class EncryptionKeyPair:
         return self._private
 
 
-class RealmDecryption:
-    """The encryption keys of one realm."""
-
-    def __init__(self, records: Iterable[RealmKey]) -> None:
-        self._keys = tuple(
-            EncryptionKeyPair(record, _SUPPORTED[record.algorithm])
-            for record in records
-            if isinstance(record.algorithm, EncryptionAlgorithm) and record.algorithm in _SUPPORTED
-        )
-
-    def published(self, now: datetime) -> tuple[EncryptionKeyPair, ...]:
-        """Return the keys for encryption, and the keys that only decrypt."""
-        return tuple(key for key in self._keys if verifies(key.record, now))
-
-    def algorithms(self, now: datetime) -> tuple[KeyManagement, ...]:
-        """Return the algorithms that senders may use, in their order."""
-        found = {key.algorithm for key in self.published(now)}
-        return tuple(algorithm for algorithm in KeyManagement if algorithm in found)
-
-    def open(self, token: str, now: datetime) -> tuple[bytes, TokenEncryption]:
-        """Return the content and the algorithms; raises InvalidToken."""
-        parts = jwe.parse(token)
-        return self._key_of(parts, now).decrypt(parts), parts.encryption
-
-    def _key_of(self, parts: jwe.CompactJwe, now: datetime) -> EncryptionKeyPair:
-        usable = [key for key in self.published(now) if key.algorithm is parts.encryption.algorithm]
-        if parts.kid is None:
-            records = [key.record for key in usable]
-            active = signing_key(records, records[0].algorithm, now) if records else None
-            named = None if active is None else active.kid
-        else:
-            named = parts.kid
-        for key in usable:
-            if key.record.kid == named:
-                return key
-        raise InvalidToken("no key of the realm decrypts it: kid or alg is not that of one")
-
-
 _NO_KEY: Final = "kid names no key of this realm that verifies"
 _BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 _END: Final = datetime.max.replace(tzinfo=UTC)
@@ -185,9 +147,8 @@ class ParsedKey:
 class PyJwtKeyRing:
     """The KeyRing of one realm.
 
-    Tokens for clients are signed by public-key algorithms or, where client or realm chose it, by
-    HMAC. Encryption keys are published and decrypt what senders encrypted; they verify nothing.
-    Tokens for the gateways are distinguished by the claim `typ`: see INTERNAL_TYPES.
+    Public-key algorithms, or chosen HMACs, sign tokens for clients. Encryption keys decrypt and
+    verify nothing. `typ` distinguishes internal tokens: see INTERNAL_TYPES.
     """
 
     def __init__(self, records: tuple[RealmKey, ...]) -> None:
@@ -203,7 +164,11 @@ class PyJwtKeyRing:
             for record in usable
             if isinstance(record.algorithm, SecretAlgorithm)
         }
-        self._decryption = RealmDecryption(usable)
+        self._encryption_keys = tuple(
+            EncryptionKeyPair(record, _SUPPORTED[record.algorithm])
+            for record in usable
+            if isinstance(record.algorithm, EncryptionAlgorithm) and record.algorithm in _SUPPORTED
+        )
         self._signers: dict[SigningAlgorithm, tuple[datetime, datetime, RealmKey]] = {}
         """The signing key of each algorithm, with the period in which it signs."""
         self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
@@ -228,7 +193,7 @@ class PyJwtKeyRing:
         signer = self._signer(SecretAlgorithm.HS512, now)
         return _signed(claims, self._secret_keys, signer, HeaderType.JWT)
 
-    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
+    def verify_token(self, token: str, now: datetime) -> Mapping[str, Any]:
         claims = _remembered(token, self._every_key, now)
         if _is_internal(claims):
             raise InvalidToken("an internal token")
@@ -252,13 +217,25 @@ class PyJwtKeyRing:
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         signing = (key.jwk for key in self._published(now))
-        return (*signing, *(key.jwk for key in self._decryption.published(now)))
+        return (*signing, *(key.jwk for key in self._usable_encryption_keys(now)))
 
     def decrypt(self, token: str, now: datetime) -> tuple[bytes, TokenEncryption]:
-        return self._decryption.open(token, now)
+        parts = jwe.parse_jwe(token)
+        algorithm = parts.encryption.algorithm
+        usable = [key for key in self._usable_encryption_keys(now) if key.algorithm is algorithm]
+        named = parts.kid
+        if named is None and usable:
+            records = [key.record for key in usable]
+            active = signing_key(records, records[0].algorithm, now)
+            named = None if active is None else active.kid
+        for key in usable:
+            if key.record.kid == named:
+                return key.decrypt(parts), parts.encryption
+        raise InvalidToken("no key of the realm decrypts it: kid or alg is not that of one")
 
     def decryption_algorithms(self, now: datetime) -> tuple[KeyManagement, ...]:
-        return self._decryption.algorithms(now)
+        found = {key.algorithm for key in self._usable_encryption_keys(now)}
+        return tuple(algorithm for algorithm in KeyManagement if algorithm in found)
 
     def public_key(self, now: datetime) -> str | None:
         signing = (key for key in self._published(now) if self._signs(key.record, now))
@@ -273,6 +250,10 @@ class PyJwtKeyRing:
         }
         begin = max((instant for instant in instants if instant <= now), default=_BEGINNING)
         return begin, min((instant for instant in instants if instant > now), default=_END)
+
+    def _usable_encryption_keys(self, now: datetime) -> list[EncryptionKeyPair]:
+        """Return the keys for encryption, and the keys that only decrypt."""
+        return [key for key in self._encryption_keys if verifies(key.record, now)]
 
     def _published(self, now: datetime) -> list[ParsedKey]:
         published = [key for key in self._keys.values() if verifies(key.record, now)]
@@ -323,29 +304,19 @@ def _remembered(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
         _PROVEN.put(token, proven)
     elif not verifies(proven.key.record, now):
         raise InvalidToken(_NO_KEY)
-    return _claims(proven)
+    return jose.parse_claims(proven.payload)
 
 
 def _verified(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
-    return _claims(_proven(token, keys, now))
+    return jose.parse_claims(_proven(token, keys, now).payload)
 
 
 def _proven(token: str, keys: Keys, now: datetime) -> _Proven:
-    parts = jose.parse(token)
+    parts = jose.parse_jws(token)
     key = _key_of(parts.header, keys, now)
     if not key.verifies(parts):
         raise InvalidToken("the signature is wrong")
     return _Proven(key, decoded(parts.payload, "payload"))
-
-
-def _claims(proven: _Proven) -> Mapping[str, Any]:
-    try:
-        claims = orjson.loads(proven.payload)
-    except orjson.JSONDecodeError as error:
-        raise InvalidToken("the payload is not JSON") from error
-    if not isinstance(claims, dict):
-        raise InvalidToken("the payload is not a JSON object")
-    return claims
 
 
 def _key_of(header: dict[str, Any], keys: Keys, now: datetime) -> ParsedKey | ParsedSecretKey:
@@ -368,11 +339,7 @@ _KEY_LABELS = (b"PRIVATE KEY", b"RSA PRIVATE KEY")
 
 
 class PyJwtKeyFactory:
-    """The KeyFactory of the product.
-
-    `rsa_key` makes RSA keys of the usual size, the only slow part: tests hand in keys made
-    beforehand.
-    """
+    """The KeyFactory of the product; `rsa_key` makes RSA keys, which tests replace for speed."""
 
     def __init__(self, rsa_key: Callable[[], rsa.RSAPrivateKey] = generate_rsa_key) -> None:
         self._rsa_key = rsa_key
@@ -391,8 +358,7 @@ class PyJwtKeyFactory:
             kid, material = generate_secret_key(algorithm, size)
             return _record(realm_id, algorithm, now, kid=kid, material=material)
         make = self._rsa_key if size is None else partial(generate_rsa_key, size)
-        key = generate_private_key(algorithm, make)
-        made = _asymmetric(realm_id, algorithm, now, key)
+        made = _asymmetric(realm_id, algorithm, now, generate_private_key(algorithm, make))
         return self.certified(made, realm_name, now) if certified else made
 
     def imported(
@@ -415,8 +381,7 @@ class PyJwtKeyFactory:
         return replace(key, certificate=_self_signed(load_private_key(key), realm_name, now))
 
     def apart(self, key: RealmKey) -> RealmKey:
-        public = load_private_key(key).public_key()
-        return replace(key, kid=key_id(public, key.algorithm.value))
+        return replace(key, kid=key_id(load_private_key(key).public_key(), key.algorithm.value))
 
     def public_data(self, key: RealmKey) -> PublicKeyData:
         if is_symmetric(key.algorithm):
@@ -464,7 +429,6 @@ def _self_signed(key: PrivateKey, realm_name: str, now: datetime) -> str | None:
 
 
 def _read_rsa_key(given: Secret) -> rsa.RSAPrivateKey:
-    """Return the key; raises UnusableSetting."""
     try:
         return parse_rsa_private_key(unwrap(given.reveal().encode("ascii"), *_KEY_LABELS))
     except LimitExceeded as error:
@@ -475,7 +439,6 @@ def _read_rsa_key(given: Secret) -> rsa.RSAPrivateKey:
 
 
 def _read_certificate(text: str, key: rsa.RSAPrivateKey) -> x509.Certificate:
-    """Return the certificate of the key; raises UnusableSetting."""
     try:
         certificate = load_certificate(unwrap(text.encode("ascii"), *CERTIFICATE_LABELS))
         certified = certificate.public_key()

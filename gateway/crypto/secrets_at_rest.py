@@ -80,10 +80,7 @@ _SHARED = stat.S_IRWXG | stat.S_IRWXO
 
 
 def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
-    """Read base64 keys separated by white space; `source` names them in errors.
-
-    Raises InvalidInput for every key that is not 32 bytes of base64, and when there is none.
-    """
+    """Read base64 keys of 32 bytes between white space; raises InvalidInput about `source`."""
     lines = text.split()
     keys = [_decoded(line) for line in lines]
     errors = [
@@ -99,13 +96,9 @@ def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
 
 
 def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
-    """Read the keys in `path`; make the file with a fresh key when there is none.
-
-    Raises InvalidInput when others may read the file or it holds no usable key, OSError when
-    it cannot be read or made.
-    """
+    """Read the keys in `path`, or make one; raises OSError, InvalidInput if others may read it."""
     if not path.exists():
-        _create(path)
+        _create_key_file(path)
     with path.open(encoding="utf-8", errors="replace") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if mode & _SHARED:
@@ -113,7 +106,7 @@ def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
         return parse_keys(file.read(), str(path))
 
 
-def _create(path: Path) -> None:
+def _create_key_file(path: Path) -> None:
     """Make the file whole or not at all: of two gateways that start at once, one key wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from gateway.doctor.edge import AttackedEdge, CertificateWithKey, Headers, Unreachable, impostor_of
-from gateway.doctor.findings import Examination, ExaminationOutcome, FilePlace, Finding
+from gateway.doctor.findings import Examination, ExaminationOutcome, Finding
 from gateway.doctor.nginx_scopes import (
     DECISIONS,
     SECRET_HEADER,
@@ -29,7 +29,7 @@ from gateway.forward_auth.site_table import SiteTable
 
 
 class NotDone(Exception):
-    """The attack cannot be tried; `str()` says what it needs."""
+    """The attack cannot be tried; `str()` names the missing option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,8 @@ class AttackTarget:
             for server in self.proxy.configuration.servers
             if str(self.edge.port) in {each.rpartition(":")[2] for each, _, _ in server.sockets}
         ]
-        named = [server for server in listening if self.edge.host in server.names]
+        named = [server for server in listening if self.edge.host in server.server_names]
         return named or listening
-
-    def place(self, location: Location | None) -> FilePlace | None:
-        """Return the line at fault."""
-        return None if location is None else location.place
 
 
 def _try_bad_certificates(target: AttackTarget) -> Iterator[Finding]:
@@ -192,7 +188,7 @@ def _try_forged_headers(target: AttackTarget) -> Iterator[Finding]:
                     f"{target.edge.url}: a caller's own {', '.join(arrived)} reaches the gateway at"
                     f" {path}",
                     _FORGED_HEADERS_REMEDY,
-                    target.place(location),
+                    location.place if location else None,
                 )
 
 
@@ -257,7 +253,7 @@ def _arriving(
             yield from _arriving(target, path, location, (name,), marker)
     elif answer.allowed:
         problem = f"{target.edge.url}: a caller's own {names[0]} reaches the service at {path}"
-        yield Finding(problem, _FORGED_IDENTITY_REMEDY, target.place(location))
+        yield Finding(problem, _FORGED_IDENTITY_REMEDY, location.place if location else None)
 
 
 _METHODS: Final = ("GET", "HEAD", "OPTIONS")
@@ -292,7 +288,7 @@ def _try_paths(target: AttackTarget) -> Iterator[Finding]:
                     f"{target.edge.url}: {method} {spelling} is answered without a credential"
                     f" ({_rule(found)})",
                     _PATHS_REMEDY,
-                    target.place(location),
+                    location.place if location else None,
                 )
 
 
@@ -318,7 +314,7 @@ def _paths(
 
 
 def _spellings_of_paths(path: str) -> Iterator[tuple[str, str]]:
-    """Yield methods and spellings of a path, those that a proxy could read differently included."""
+    """Yield methods and spellings of a path, ambiguous spellings included."""
     yield from ((method, path) for method in _METHODS)
     head, _, last = path.rpartition("/")
     encoded = f"{head}/%{ord(last[0]):02x}{last[1:]}" if last else f"{head}/%2e"
@@ -390,13 +386,13 @@ def _try_unknown_host(target: AttackTarget) -> Iterator[Finding]:
     """
     for path, location in target.locations:
         if target.edge.ask(path).allowed:
-            continue  # open to everybody under its own name
+            continue  # open to all callers under its own name
         for host in (*_UNKNOWN, f"{target.edge.host}:1", f"{target.edge.host}."):
             if target.edge.ask(path, host=host).allowed:
                 yield Finding(
                     f"{target.edge.url}: {path} is answered to a request for {host}",
                     _UNKNOWN_HOST_REMEDY,
-                    target.place(location),
+                    location.place if location else None,
                 )
 
 

@@ -5,7 +5,7 @@ Exit codes: 0 all in order, 1 something is wrong, 2 settings or files that canno
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,19 +24,6 @@ if TYPE_CHECKING:
 _EXISTING = click.Path(exists=True, path_type=Path, allow_dash=True)
 _STANDARD_INPUT = Path("-")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Attacked:
-    """The targets and the credentials."""
-
-    urls: tuple[str, ...]
-    address: str | None
-    authorities: Path | None
-    certificate: Path | None
-    expired: Path | None
-    revoked: Path | None
-    token: "Secret | None" = field(repr=False)
 
 
 def _attack_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -111,9 +98,10 @@ def doctor(
     if configuration == _STANDARD_INPUT and token and token.fileno() == sys.stdin.fileno():
         raise click.UsageError("--nginx and --token cannot both read standard input.")
     secret = None if token is None else Secret(read_secret(token, "Token", "--token").strip())
-    attacks = _Attacked(token=secret, **attacked)
+    settings = load_settings()
+    targets = _targets(settings, secret, **attacked)
     found = []
-    for examination in _examinations(load_settings(), configuration, attacks):
+    for examination in _examinations(settings, configuration, targets):
         found.append(examination)
         if output == "text":
             for line in text_lines(examination):
@@ -125,13 +113,13 @@ def doctor(
 
 
 def _examinations(
-    settings: "Settings", configuration: Path | None, attacks: _Attacked
+    settings: "Settings", configuration: Path | None, targets: "list[AttackTarget]"
 ) -> Iterator[Examination]:
+    from gateway.doctor.attacks import examine_edge
     from gateway.doctor.installation import current_sites, examine_installation
     from gateway.doctor.nginx_examinations import examine_nginx
     from gateway.doctor.nginx_scopes import Proxy
 
-    targets = _targets(settings, attacks)
     yield Examination("settings", ExaminationOutcome.OK, "The settings are valid.")
     yield from examine_installation(settings)
     proxy: Proxy | None = None
@@ -141,8 +129,9 @@ def _examinations(
     else:
         proxy = Proxy(read.configuration, read.gateway, current_sites(settings))
         yield from examine_nginx(proxy)
-    if targets:
-        yield from _attack(targets, settings, proxy)
+    sites = current_sites(settings) if targets else None
+    for target in targets:
+        yield from examine_edge(replace(target, proxy=proxy, sites=sites))
 
 
 def _read_nginx(settings: "Settings", configuration: Path | None) -> "Proxy | Examination":
@@ -166,7 +155,17 @@ def _read_nginx(settings: "Settings", configuration: Path | None) -> "Proxy | Ex
     return read_proxy(source_of_dump(text, "standard input"), settings)
 
 
-def _targets(settings: "Settings", attacks: _Attacked) -> "list[AttackTarget]":
+def _targets(
+    settings: "Settings",
+    token: "Secret | None",
+    *,
+    urls: tuple[str, ...],
+    address: str | None,
+    authorities: Path | None,
+    certificate: Path | None,
+    expired: Path | None,
+    revoked: Path | None,
+) -> "list[AttackTarget]":
     """Return the targets; raises click.BadParameter for files that cannot be used."""
     from urllib.parse import urlsplit
 
@@ -176,16 +175,16 @@ def _targets(settings: "Settings", attacks: _Attacked) -> "list[AttackTarget]":
     from gateway.doctor.nginx_examinations import gateway_facts
     from gateway.domain.clock import SystemClock
 
-    for url in attacks.urls:
+    for url in urls:
         if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
             raise click.BadParameter(f"{url!r} is no http or https URL", param_hint="--url")
     try:
-        good = attacks.certificate and read_certificate("of the operator", attacks.certificate)
+        good = certificate and read_certificate("of the operator", certificate)
         bad = tuple(
             read_certificate(kind, path)
             for kind, path in (
-                ("that has expired", attacks.expired),
-                ("that is revoked", attacks.revoked),
+                ("that has expired", expired),
+                ("that is revoked", revoked),
             )
             if path is not None
         )
@@ -193,25 +192,12 @@ def _targets(settings: "Settings", attacks: _Attacked) -> "list[AttackTarget]":
         raise click.BadParameter(str(failure), param_hint="--certificate") from failure
     return [
         Target(
-            edge=Edge(url, attacks.authorities, attacks.address),
+            edge=Edge(url, authorities, address),
             gateway=gateway_facts(settings),
             now=SystemClock().now(),
             certificate=good or None,
             bad_certificates=bad,
-            token=attacks.token,
+            token=token,
         )
-        for url in attacks.urls
+        for url in urls
     ]
-
-
-def _attack(
-    targets: "list[AttackTarget]", settings: "Settings", proxy: "Proxy | None"
-) -> Iterator[Examination]:
-    from dataclasses import replace
-
-    from gateway.doctor.attacks import examine_edge
-    from gateway.doctor.installation import current_sites
-
-    sites = current_sites(settings)
-    for target in targets:
-        yield from examine_edge(replace(target, proxy=proxy, sites=sites))

@@ -1,4 +1,4 @@
-"""What the doctor finds: a problem, where it is, and its remedy."""
+"""Findings of the doctor: a problem, its place, and its remedy."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ class ExaminationOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """A check or an attack. `text` says what is in order, or why it was not done.
+    """A check or an attack. `text` describes the good state, or why it was not done.
 
     `sources` are public threads about the same mistake.
     """

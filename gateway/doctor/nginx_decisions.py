@@ -264,7 +264,7 @@ def find_satisfy_any(proxy: Proxy) -> Iterator[Finding]:
 
 
 _PUBLIC: Final = ("/.well-known/", "/favicon.ico", "/robots.txt")
-"""Files that every site shows everybody."""
+"""Files that every site shows to all callers."""
 _UNPROTECTED_LOCATION_REMEDY: Final = (
     "include realmgate/guard.conf in the location; paths without sign-in belong into the rules, as"
     " anonymous paths"

@@ -119,7 +119,7 @@ class Server:
         return tuple(name.lower() for line in lines for name in line.arguments)
 
     @property
-    def names(self) -> frozenset[str]:
+    def server_names(self) -> frozenset[str]:
         return frozenset(self.listed_names)
 
     @property

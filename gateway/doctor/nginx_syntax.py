@@ -51,7 +51,7 @@ class _End(Enum):
     FILE = "file"
 
 
-def parse(
+def parse_configuration(
     text: str, file: str, included: Callable[[Directive], tuple[Directive, ...]] | None = None
 ) -> tuple[Directive, ...]:
     """Return the directives of a file; raises SyntaxProblem.
@@ -297,7 +297,7 @@ def read_dump(text: str) -> tuple[Directive, ...]:
 
 
 def _parsed(files: _Files, name: str, folder: str, depth: int) -> tuple[Directive, ...]:
-    return parse(files.text(name), name, partial(_included, files, folder, depth + 1))
+    return parse_configuration(files.text(name), name, partial(_included, files, folder, depth + 1))
 
 
 def _included(files: _Files, folder: str, depth: int, include: Directive) -> tuple[Directive, ...]:

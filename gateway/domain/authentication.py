@@ -116,110 +116,59 @@ class FormName(StrEnum):
 
 
 class MessageKey(StrEnum):
-    """Keycloak's keys of the texts that a sign-in shows."""
+    """Keycloak's keys of the texts that a sign-in shows; the catalogs have the texts."""
 
     INVALID_USER = "invalidUserMessage"
-    """Invalid username or password."""
     INVALID_PASSWORD = "invalidPasswordMessage"  # noqa: S105 - a key of texts
-    """Invalid password."""
     INVALID_CODE = "invalidTotpMessage"
-    """Invalid authenticator code."""
     INVALID_RECOVERY_CODE = "recovery-codes-error-invalid"
-    """Invalid recovery authentication code."""
     MISSING_CODE = "missingTotpMessage"
-    """Please specify authenticator code."""
     MISSING_DEVICE_NAME = "missingTotpDeviceNameMessage"
-    """Please specify device name."""
     DEVICE_NAME_TAKEN = "totpDeviceNameExistsMessage"
-    """Device already exists with the same name."""
     MISSING_PASSWORD = "missingPasswordMessage"  # noqa: S105 - a key of texts
-    """Please specify password."""
     PASSWORDS_DIFFER = "notMatchPasswordMessage"
-    """Passwords don't match."""
     INVALID_PASSWORD_CONFIRM = "invalidPasswordConfirmMessage"  # noqa: S105 - a key of texts
-    """Password confirmation doesn't match."""
     TERMS_REQUIRED = "termsAcceptanceRequired"
-    """You must agree to our terms and conditions."""
     TOO_MANY_REGISTRATIONS = "tooManyRegistrationsMessage"
-    """Too many accounts were registered from this address."""
     REGISTRATION_NOT_ALLOWED = "registrationNotAllowedMessage"
-    """Registration not allowed."""
     RESET_MAIL_SENT = "emailSentMessage"
-    """You should receive an email shortly with further instructions."""
     NO_DEVICE_SELECTED = "error-reset-otp-missing-id"
-    """Please choose an OTP configuration."""
     RESET_NOT_ALLOWED = "resetCredentialNotAllowedMessage"
-    """Reset Credential not allowed."""
     UPDATE_PASSWORD = "updatePasswordMessage"  # noqa: S105 - a key of texts
-    """You need to change your password to activate your account."""
     RESET_PASSWORD = "resetPasswordMessage"  # noqa: S105 - a key of texts
-    """You need to change your password."""
     CONFIGURE_OTP = "configureTotpMessage"
-    """You need to set up Mobile Authenticator to activate your account."""
     VERIFY_EMAIL = "verifyEmailMessage"
-    """You need to verify your email address to activate your account."""
     UPDATE_EMAIL = "updateEmailMessage"
-    """You need to update your email address to activate your account."""
     EMAIL_PENDING = "emailVerificationPending"
-    """A confirmation email was sent to {0}. Open its link, or enter another address."""
     EMAIL_CONFIRMATION_SENT = "emailUpdateConfirmationSent"
-    """A confirmation email has been sent to {0}."""
     MAIL_NOT_SENT = "emailSendErrorMessage"
-    """Failed to send email, please try again later."""
     MAIL_TOO_SOON = "emailVerifySendCooldown"
-    """You must wait {0} seconds before another mail is sent."""
     UPDATE_PROFILE = "updateProfileMessage"
-    """You need to update your user profile to activate your account."""
     INVALID_PROFILE = "invalidProfileMessage"
-    """Please correct the fields that are marked."""
     MISSING_USERNAME = "missingUsernameMessage"
-    """Please specify username."""
     ACCOUNT_UPDATED = "accountUpdatedMessage"
-    """Your account has been updated."""
     ACCOUNT_DELETED = "userDeletedSuccessfully"
-    """The account was deleted."""
     ACCOUNT_DELETION_FORBIDDEN = "deletingAccountForbidden"
-    """You do not have enough permissions to delete your own account, contact admin."""
     ACCOUNT_DISABLED = "accountDisabledMessage"
-    """Account is disabled, contact your administrator."""
     REAUTHENTICATE = "reauthenticate"
-    """Please re-authenticate to continue."""
     AUTHENTICATE_STRONG = "authenticateStrong"
-    """Strong authentication required to continue."""
     ACCESS_DENIED = "access-denied"
-    """Access denied."""
     SESSION_LIMIT_EXCEEDED = "sessionLimitExceeded"
-    """There are too many sessions."""
     SETUP_REQUIRED = "credentialSetupRequired"
-    """Cannot log in, credential setup required."""
     LEVEL_NOT_REACHED = "acrNotFulfilled"
-    """Authentication requirements not fulfilled."""
     LOGIN_TIMEOUT = "loginTimeout"
-    """Your login attempt timed out. Login will start from the beginning."""
     ACTION_EXPIRED = "expiredActionTokenNoSessionMessage"
-    """Action expired."""
     COOKIE_NOT_FOUND = "cookieNotFoundMessage"
-    """The sign-in has ended, and the browser has not kept how to begin it again."""
     DIFFERENT_USER = "differentUserAuthenticated"
-    """Another user is signed in in this browser."""
     KEY_NOT_REGISTERED = "webauthn-error-registration"
-    """The security key could not be registered."""
     KEY_NOT_CREATED = "webauthn-error-register-verification"
-    """The browser has not registered a security key."""
     KEY_NOT_USED = "webauthn-error-api-get"
-    """The browser has not signed in with a security key."""
     KEY_REJECTED = "webauthn-error-auth-verification"
-    """The sign-in with the security key was not accepted."""
     CERTIFICATE_NOT_ACCEPTED = "certificateNotAccepted"
-    """The client certificate was not accepted. Sign in another way."""
     CERTIFICATE_CHANGED = "certificateChanged"
-    """The client certificate has changed. Please check the account again."""
     KEY_OF_DIFFERENT_USER = "webauthn-error-different-user"
-    """The security key belongs to another user."""
     ACTION_UNAVAILABLE = "accountNotSetUp"
-    """The account is not fully set up: an administrator has to complete it."""
     UNEXPECTED_ERROR = "unexpectedErrorHandlingRequestMessage"
-    """Unexpected error when handling authentication request to identity provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +241,7 @@ class Challenge:
     """Those of ONE_TIME_CODE, where there are several."""
     selected_device: str | None = None
     other_ways: tuple[tuple[str, str], ...] = ()
-    """Executions that the user may take instead ("try another way"): id and authenticator.
-
-    Those of SELECT_AUTHENTICATOR are all, beginning with the one that was left.
-    """
+    """Executions that the user may take instead ('try another way'): id and authenticator."""
     enrollment: OtpEnrollment | None = None
     """That of CONFIGURE_OTP."""
     profile: tuple[ProfileField, ...] = ()
@@ -426,10 +372,7 @@ def new_authentication_session(
     session_id: str | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> AuthenticationSession:
-    """Return a sign-in of a new tab; it has no code before its first step.
-
-    `session_id` is that of the browser's other tabs; None is a browser without any.
-    """
+    """Return the sign-in of a new tab, without a code; `session_id` is that of other tabs."""
     return AuthenticationSession(
         id=session_id or new_browser_id(),
         tab_id=secrets.token_urlsafe(_TAB_BYTES),

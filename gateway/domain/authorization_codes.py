@@ -35,11 +35,8 @@ class CodeName:
         return cls(secrets.token_urlsafe(_RANDOM_BYTES), session_id, client)
 
     @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """Return the parts of a code, None for what cannot be one.
-
-        The id of a client may contain dots, those of codes and sessions do not.
-        """
+    def parse_name(cls, text: str) -> Self | None:
+        """Return the parts of a code, None for what cannot be one; ids of clients may have dots."""
         parts = text.split(".", 2) if len(text) <= _LONGEST else []
         return cls(*parts) if len(parts) == 3 and all(parts) else None  # noqa: PLR2004 - the parts
 
@@ -97,10 +94,7 @@ class Redemption(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RedeemedCode:
-    """The result of redeeming a code; `code` is there the first time only.
-
-    `session` is the code's online session as it was then; None where it has ended.
-    """
+    """The result of redeeming a code; `code` is there the first time, `session` while it lasts."""
 
     redemption: Redemption
     code: AuthorizationCode | None = None
@@ -131,10 +125,7 @@ def displayed_user_code(code: str) -> str:
 
 
 def parse_user_code(typed: str) -> str | None:
-    """Return the code that a user typed, None for what cannot be one.
-
-    Small letters count as capitals, and all that is no letter is left out.
-    """
+    """Return the code that a user typed, None for none; case and other characters are ignored."""
     code = _NO_LETTER.sub("", typed.upper()) if len(typed) <= _LONGEST_TYPED else ""
     return code if len(code) == _LENGTH and set(_LETTERS).issuperset(code) else None
 
@@ -195,10 +186,7 @@ class DeviceStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DevicePoll:
-    """The answer to a poll: the authorization of the device, and the approval of its user.
-
-    Without an authorization there is none of the client, or it polled too fast.
-    """
+    """The answer to a poll; no authorization if it is not the client's, or polled too fast."""
 
     status: DeviceStatus
     authorization: DeviceAuthorization | None = None

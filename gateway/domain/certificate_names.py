@@ -43,7 +43,7 @@ class CertificateName:
     value: str
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse_name(cls, text: str) -> Self:
         """Return the name; raises ValueError, which says what is allowed."""
         kind, colon, value = text.partition(":")
         if not colon or kind not in _CHECKS:
@@ -178,10 +178,7 @@ class CertifiedDevice:
 
 @dataclass(frozen=True, slots=True)
 class CertificateTemplate:
-    """A template: literal segments, and the names of placeholders where those are None.
-
-    `scheme` is None for a template of DNS names.
-    """
+    """A template: literal segments, None for placeholders. `scheme` is None for DNS names."""
 
     text: str
     scheme: str | None
@@ -189,7 +186,7 @@ class CertificateTemplate:
     names: tuple[str, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse_template(cls, text: str) -> Self:
         """Return the template; raises ValueError, which says what is allowed."""
         if len(text) > LONGEST_TEMPLATE:
             raise ValueError(f"a template of at most {LONGEST_TEMPLATE} characters")

@@ -32,10 +32,7 @@ _AMBIGUOUS: Final = (
 
 
 def reason_for_caller(reason: str) -> str:
-    """Return a reason that can quote a certificate in the characters of an `error_description`.
-
-    Spec: RFC 6749 §5.2
-    """
+    """Return a reason in the characters of an `error_description`. Spec: RFC 6749 §5.2."""
     return _NOT_DESCRIBABLE.sub("?", reason)[:_LONGEST_REASON]
 
 
@@ -201,10 +198,7 @@ class CertificationPath(NamedTuple):
         issuer_key: bytes = b"",
         ambiguous_names: frozenset[DistinguishedName] = frozenset(),
     ) -> "CertificationPath":
-        """Return the path; `reissued`: the anchor's key has issued the last but one for itself.
-
-        Then that certificate says how long the anchor's key is used, instead of the anchor's own.
-        """
+        """Return the path; `reissued`: the last but one says how long the anchor is used."""
         dated = certificates[:-1] if reissued else certificates
         return cls(
             certificates,
@@ -300,10 +294,7 @@ class ClientCertificate:
         return tuple(authority.subject for authority in self.path.certificates[1:])
 
     def authority_problem(self, expected: str) -> str | None:
-        """Return why the certificate is not one of the authority with a name; None where it is.
-
-        A name that several authorities have does not tell which of them issued the certificate.
-        """
+        """Return why no authority of the path has the name, or it is ambiguous; else None."""
         found = next((each for each in self.authorities if _is_named(each, expected)), None)
         if self.path is None or found is None:
             return _OTHER_AUTHORITY
@@ -335,11 +326,7 @@ class AuthorityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A registered authority. `sha256` is that of its certificate, in lower-case hexadecimal.
-
-    `client` is the internal id of the client whose certificates it is for, None for all of the
-    realm.
-    """
+    """A registered authority of a client (internal id) or of the realm; `sha256` in hexadecimal."""
 
     sha256: str
     kind: AuthorityKind
@@ -364,11 +351,7 @@ STORED_AUTHORITIES: Final = StoredKind(
 
 @dataclass(frozen=True, slots=True)
 class AuthorityDescription:
-    """What the certificate of an authority says. Hashes are in lower-case hexadecimal.
-
-    `self_signed`: its own key signed it; `key_sha256` is that of the encoded public
-    key (SubjectPublicKeyInfo).
-    """
+    """What the certificate of an authority says; hashes, also of its public key, in hexadecimal."""
 
     sha256: str
     key_sha256: str
@@ -458,10 +441,7 @@ STORED_DENIED_CERTIFICATES: Final = StoredKind(
 
 @dataclass(frozen=True, slots=True)
 class DeniedIdentity:
-    """What a certificate is compared with: an entry without what only administrators read.
-
-    `serial` is None for an entry that is a thumbprint.
-    """
+    """What a certificate is compared with. `serial` is None for an entry that is a thumbprint."""
 
     id: str
     serial: int | None = None

@@ -28,7 +28,7 @@ async def withdraw_consent(stores: Stores, user: User, client: Client) -> Withdr
     realm_id = user.realm_id
     sessions = await stores.offline_sessions.of_user(realm_id, user.id)
     taken = [session for session in sessions if client.id in session.clients]
-    removed = await stores.consents.remove(realm_id, user.id, client.id)
+    removed = await stores.consents.remove_consent(realm_id, user.id, client.id)
     for session in taken:
         await stores.offline_sessions.leave(realm_id, session.id, client.id)
     return WithdrawnConsent(removed, len(taken))
@@ -43,15 +43,12 @@ async def detach_from_sessions(online: OnlineSessionStore, user: User, client: C
 async def queue_logout_notices(
     stores: Stores, sessions: Iterable[UserSession], now: datetime
 ) -> tuple[Client, ...]:
-    """Store the notices of sessions that end; return their clients, as far as they exist.
-
-    Call it before the sessions end: a gateway that is killed in between has lost nothing.
-    """
+    """Store the notices of sessions before they end; return their clients that exist."""
     ending = tuple(sessions)
     taking_part = dict.fromkeys(
         (session.realm_id, client) for session in ending for client in session.clients
     )
     found = [await stores.clients.find_by_id(*place) for place in taking_part]
     clients = {client.id: client for client in found if client is not None}
-    await stores.logout_notices.add(logout_notices(ending, clients, now))
+    await stores.logout_notices.add_notices(logout_notices(ending, clients, now))
     return tuple(clients.values())

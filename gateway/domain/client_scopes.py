@@ -67,10 +67,7 @@ class ClientScope:
 
 @dataclass(frozen=True, slots=True)
 class RoleBoundScope:
-    """A client scope and the roles in it, composites resolved.
-
-    With any, only users who have one of them get the scope. Keycloak: role scope mappings
-    """
+    """A client scope; with `roles` only users who have one get it. Keycloak: role mappings."""
 
     scope: ClientScope
     roles: EffectiveRoles = field(default_factory=EffectiveRoles)

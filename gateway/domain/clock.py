@@ -1,4 +1,4 @@
-"""The one source of the current instant."""
+"""The one source of the current instant, and instants as numbers."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
@@ -13,6 +13,18 @@ no second more by it.
 """
 LARGEST_SKEW: Final = timedelta(minutes=1)
 """A gateway whose clock is further from those of the stores is not ready."""
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def instant_of(microseconds: int) -> datetime:
+    """Return the instant that many microseconds after 1970."""
+    return EPOCH + microseconds * MICROSECOND
+
+
+def microseconds_of(instant: datetime) -> int:
+    """Return the microseconds since 1970; a naive instant raises TypeError."""
+    return (instant - EPOCH) // MICROSECOND
 
 
 class Clock(Protocol):
@@ -20,7 +32,6 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the current instant, timezone-aware, in UTC."""
-        ...
 
 
 class SystemClock:

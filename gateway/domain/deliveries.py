@@ -43,10 +43,7 @@ class RetrySchedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedDelivery:
-    """An attempt that failed. `is_last` where the delivery is given up.
-
-    `subject` says what of it a log line names, such as the id of a mail.
-    """
+    """A failed attempt; after the last one the delivery is given up. `subject` is for log lines."""
 
     realm_id: str
     subject: str
@@ -56,10 +53,7 @@ class FailedDelivery:
 
 
 class NotDelivered(RealmgateError):
-    """An attempt failed. `str()` is the reason, for logs and operators only.
-
-    `is_final` where another attempt would fail again.
-    """
+    """An attempt failed; `str()` is for logs. `is_final` where another attempt would fail again."""
 
     def __init__(self, reason: str, *, is_final: bool = False) -> None:
         super().__init__(reason)
@@ -208,10 +202,7 @@ class LogoutNotice:
 def logout_notices(
     sessions: Iterable[UserSession], clients: Mapping[str, Client], now: datetime
 ) -> tuple[LogoutNotice, ...]:
-    """Return the notices of sessions that end, to those of `clients`, by internal id, that want it.
-
-    A session that is online and offline at once ends for a client once.
-    """
+    """Return the notices, one of each session, to the `clients` (by internal id) that want it."""
     wanted = {
         (session.id, identity): LogoutNotice(
             session.realm_id, session.id, identity, session.user_id, now

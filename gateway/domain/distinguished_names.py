@@ -55,10 +55,7 @@ DOTTED = re.compile(r"[0-2](\.(0|[1-9][0-9]{0,38})){1,40}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute of a name: its type as a dotted object identifier, and its value.
-
-    Text is `str`, whatever string type carried it; any other value is its DER encoding.
-    """
+    """An attribute: dotted type; text of any string type is `str`, another value its DER."""
 
     oid: str
     value: str | bytes
@@ -146,10 +143,7 @@ def read_elements(data: bytes) -> tuple[Element, ...]:
 
 
 def decode_value(encoded: bytes) -> str | bytes:
-    """Return the text of a DER character string, or `encoded` itself for any other type.
-
-    Text that its own type does not allow stays bytes, so that it equals no text.
-    """
+    """Return the text of a DER string, or `encoded` itself for other types and invalid text."""
     element = read_element(encoded)
     if element.end != len(encoded):
         raise ValueError("bytes follow the DER value")
@@ -504,11 +498,7 @@ def subject_matches(subject: DistinguishedName, expected: str, *, regex: bool) -
 
 
 def is_ambiguous(subject: DistinguishedName) -> bool:
-    """Tell whether people or programs could read the subject in more than one way.
-
-    So it is for one without attributes, with several CNs, with an invisible character, or with a
-    value that is not text.
-    """
+    """Tell whether a subject has no attributes, several CNs, invisible characters or no text."""
     return (
         not subject.relative_names
         or len(subject.common_names) > 1

@@ -104,10 +104,7 @@ class UnusableSetting(RealmgateError):
 
 
 class InvalidToken(RealmgateError):
-    """A JWT that must be rejected; `str()` is the reason, for logs only.
-
-    `event_error` is what an event calls it.
-    """
+    """A JWT that must be rejected; `str()` is for logs, `event_error` the error of the event."""
 
     def __init__(self, reason: str, event_error: str = EventError.INVALID_TOKEN) -> None:
         super().__init__(reason)

@@ -324,10 +324,7 @@ SAVED_BY_DEFAULT: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class UserEvent:
-    """What a user or a client did, or where there is an `error` tried in vain.
-
-    `details` hold no secret. `client_id` is the public name, as it was sent.
-    """
+    """What a user or client did; `error` if it failed. `client_id` is as sent; no secrets."""
 
     id: str
     realm_id: str
@@ -347,11 +344,7 @@ class UserEvent:
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """A user event on its way to SQL.
-
-    `is_stored` where the realm stores it; `listeners` queue something of it in the transaction that
-    stores it.
-    """
+    """A user event on its way to SQL; `listeners` queue in the transaction that stores it."""
 
     event: UserEvent
     is_stored: bool = True
@@ -424,10 +417,7 @@ class AuthDetails:
 
 @dataclass(frozen=True, slots=True)
 class AdminEvent:
-    """One successful change. `resource_path` is relative to the realm, None for the realm itself.
-
-    `representation` is JSON text, made from a list of fields that hold no secret.
-    """
+    """A change; `resource_path` is in the realm, None for it. `representation` has no secret."""
 
     id: str
     realm_id: str

@@ -144,10 +144,7 @@ class StoredCertificate:
 
 @dataclass(frozen=True, slots=True)
 class ExpirySummary:
-    """What of one kind and realm expires: the first instant, and the number due in each window.
-
-    `counts` has a number for each of `WINDOWS`, in that order.
-    """
+    """The first expiry of a kind and realm, and how many are due in each of `WINDOWS`."""
 
     kind: ExpiryKind
     realm: str | None
@@ -184,10 +181,7 @@ LONGEST_NAME: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A certificate that was presented on a day, and what it was used as.
-
-    `seen_at` is the beginning of the day. `client` is a public name, `user_id` an internal id.
-    """
+    """A certificate presented on the day `seen_at`; `client` is public, `user_id` internal."""
 
     realm_id: str
     leaf: PresentedCertificate
@@ -212,10 +206,7 @@ class SeenCertificate:
 
 
 def name_digest(leaf: PresentedCertificate) -> str:
-    """Return a digest of issuer and all names: a certificate and its renewal have the same.
-
-    Devices of one client often have the same subject, and differ in an alternative name alone.
-    """
+    """Return a digest of issuer and all names: a certificate and its renewal have the same."""
     names = f"{leaf.issuer}\0{leaf.subject}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(names + b"\0" + leaf.names_digest).hexdigest()
 

@@ -54,11 +54,7 @@ class OriginalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What rules are compared with.
-
-    `host` is in lower case and has a port only where it is not the scheme's own. `path` is decoded
-    once, begins with a slash, and has no query: nginx's `$uri`.
-    """
+    """What rules are compared with: normal `host`, and `path` decoded once, nginx's `$uri`."""
 
     method: str
     scheme: str
@@ -291,10 +287,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableSite:
-    """A site of a realm that a later version has stored; `reason` is why this one cannot read it.
-
-    Its hosts are refused. It can be listed, replaced and deleted.
-    """
+    """A site of a later version, with the reason; its hosts are refused, it can be replaced."""
 
     name: str
     realm: str
@@ -403,11 +396,7 @@ class Unauthenticated:
 
 @dataclass(frozen=True, slots=True)
 class ForbiddenRequest:
-    """The request must not pass, whatever the caller does next: 403.
-
-    `identity` is set where the caller is known. `error` is the code of RFC 6750 §3.1, None where
-    no token would help.
-    """
+    """403 in any case; `identity` of a known caller, `error` by RFC 6750 §3.1 or None."""
 
     reason: Reason
     explanation: str
@@ -424,10 +413,7 @@ _METHODS: Final = frozenset({"", "S256"})
 
 
 def unusable_setting(client: Client) -> str | None:
-    """Return the setting of an OpenID Connect client that rules it out, None where there is none.
-
-    The text is for logs and administrators.
-    """
+    """Return why an OpenID Connect client cannot be used, None where it can; public text."""
     authorization, objects = client.authorization, client.request_objects
     if not client.standard_flow_enabled:
         return "standardFlowEnabled is false, but sites use the standard flow"
@@ -449,11 +435,7 @@ DOMAIN_COOKIE: Final = "__Secure-realmgate-session"
 
 @dataclass(frozen=True, slots=True)
 class SiteSession:
-    """The session that the value of a session cookie names.
-
-    `site` is what it is valid for, see `cookie_scope`. `client` is a clientId, `session_id` is that
-    of the realm's user session.
-    """
+    """The session of a cookie at `site` (see `cookie_scope`), with a clientId and its session."""
 
     site: str
     realm_id: str
@@ -481,10 +463,7 @@ GATEWAY: Final = "the gateway"
 
 @dataclass(frozen=True, slots=True)
 class ReservedNames:
-    """Hosts with their owners, RULES_FILE and GATEWAY, and the cookie domains of the rules file.
-
-    `cookie_domains` are pairs of a domain and the name of the realm that signs browsers in.
-    """
+    """Hosts with their owners, and pairs of cookie domain and realm of the rules file."""
 
     hosts: HostOwners
     cookie_domains: tuple[tuple[str, str], ...] = ()

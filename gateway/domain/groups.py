@@ -35,10 +35,7 @@ class Group:
 
 
 def render_group_path(names: Iterable[str]) -> str:
-    """Return the path of a group by the names from the top to it; no other group has it.
-
-    `/admins/x` is the group x below admins, `/admins~/x` the group admins/x at the top.
-    """
+    """Return the unique path of a group: `/admins~/x` is the group admins/x at the top."""
     return f"/{render_names(names)}"
 
 
@@ -59,11 +56,7 @@ def plain_group_path(names: Iterable[str]) -> str:
 
 
 def is_at_or_below(path: str, above: str) -> bool:
-    """Tell whether a group is the one at the path `above` or one of its descendants.
-
-    Both paths are canonical: the text `above` ends with a whole name, so that a slash behind it
-    separates names.
-    """
+    """Tell whether a canonical path is `above`, or a group below it."""
     return path == above or path.startswith(f"{above}/")
 
 
@@ -73,10 +66,7 @@ def render_names(names: Iterable[str]) -> str:
 
 
 def parse_names(path: str) -> tuple[str, ...]:
-    """Return the names of a path; each text is the path of some names.
-
-    `parse_names(render_names(names)) == names`, except for no names, whose path is empty.
-    """
+    """Return the names of a path; the inverse of `render_names`, except for no names."""
     names: list[str] = []
     name = ""
     *pieces, last = path.split("/")

@@ -81,10 +81,7 @@ def canonical_site_host(text: str) -> str:
 # Called for every request.
 @cached(256 * 1024)
 def proxy_server(text: str, scheme: str) -> ProxyServer:
-    """Return the server that the proxy reports as `name:port`; raises AmbiguousTarget.
-
-    A regular expression and `_`, which nginx has for names of servers, are no names of a site.
-    """
+    """Return the server that the proxy reports as `name:port`; raises AmbiguousTarget."""
     wildcard = WILDCARD if text.startswith(WILDCARD) else ""
     # nginx has no port on a unix socket, and the name alone is what older configurations send.
     address = text.removeprefix(wildcard).removesuffix(":")
@@ -110,10 +107,7 @@ def with_port(host: str, scheme: str) -> str:
 
 
 def wildcards_of(host: str) -> Iterator[str]:
-    """Yield the wildcards that cover a host, the narrowest first, with its port.
-
-    Of a wildcard these are the wider ones.
-    """
+    """Yield the wildcards that cover a host or wildcard, the narrowest first, with its port."""
     name = without_port(host)
     if name.startswith("["):
         return

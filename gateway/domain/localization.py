@@ -109,10 +109,7 @@ class LocalizedText:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of one page or mail, in one language.
-
-    `catalogs` are asked in their order. A key without a text is shown as it is, as in Keycloak.
-    """
+    """The texts of one page or mail; `catalogs` are asked in order, a key without text stays."""
 
     locale: str
     catalogs: tuple[Catalog, ...] = field(repr=False)
@@ -135,10 +132,7 @@ class Texts:
 
 
 def texts_for(locale: str, *layers: Mapping[str, Catalog], always: Iterable[Catalog] = ()) -> Texts:
-    """Return the texts of a page: of each language those of the first layer before the next.
-
-    The layers are the realm's own texts, those of the theme, and the built-in ones, by locale.
-    """
+    """Return the texts of a page: for each language realm, theme and built-in texts in turn."""
     found = [layer[tag] for tag in fallbacks(locale) for layer in layers if tag in layer]
     return Texts(locale, (*found, *always))
 

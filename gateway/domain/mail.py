@@ -101,10 +101,7 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """How to get the access token that takes the place of a password: `client_credentials`.
-
-    Keycloak: authTokenUrl, authTokenClientId, authTokenClientSecret, authTokenScope (26.2)
-    """
+    """Client credentials for the token of a mail server, `authToken*` of `smtpServer`."""
 
     url: str
     client_id: str
@@ -133,11 +130,7 @@ class MailServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mail:
-    """One mail to one recipient. `id` is the first part of its Message-ID, the same each time.
-
-    `arguments` take the place of `{1}`, `{2}` ... in its texts, of `{0}` ... in notifications.
-    `link` carries a secret.
-    """
+    """One mail; `id` begins its Message-ID, `arguments` are of its texts, `link` is secret."""
 
     id: str
     realm_id: str
@@ -167,10 +160,7 @@ def user_mail(realm: Realm, user: User, address: str, kind: MailKind, now: datet
 
 
 def with_link(mail: Mail, link: str, lifespan: timedelta, *arguments: str) -> Mail:
-    """Return the mail with a link, which lasts for `lifespan`.
-
-    The first argument of its texts is the lifespan in seconds; `arguments` follow.
-    """
+    """Return the mail with a link; its arguments are `lifespan` in seconds and `arguments`."""
     return replace(mail, link=link, arguments=(str(lifespan // _SECOND), *arguments))
 
 
@@ -249,10 +239,7 @@ def _token_request(smtp: Smtp) -> TokenRequest:
 
 
 def ascii_address(address: str) -> str:
-    """Return the address with its domain in ASCII; raises MailNotSent where that is impossible.
-
-    Spec: RFC 5321 §4.1.2 (Dot-string), RFC 5890 §2.3.2.1 (A-labels)
-    """
+    """Return the address with an ASCII domain; raises MailNotSent. Spec: RFC 5890 §2.3.2.1."""
     try:
         return smtp_address(address)
     except ValueError as error:

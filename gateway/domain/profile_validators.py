@@ -42,10 +42,7 @@ class ConfigurationError:
 
 
 class ValidatorConfiguration:
-    """The values by name; reading notes in `errors` what cannot be used.
-
-    `stored` values were examined when they were written.
-    """
+    """The values by name, and `errors` of unusable ones; `stored` values were examined before."""
 
     def __init__(self, values: Mapping[str, object], *, stored: bool = False) -> None:
         self._values = values
@@ -361,10 +358,7 @@ def double(configuration: ValidatorConfiguration) -> Check:
 
 
 def length(configuration: ValidatorConfiguration) -> Check:
-    """Limit the number of characters; one of the limits is required.
-
-    Blanks at both ends do not count unless `trim-disabled` is set.
-    """
+    """Limit the number of characters, blanks at the ends only with `trim-disabled`."""
     limits = _limits(configuration, configuration.integer, _LENGTH_MESSAGES)
     if not (configuration.has("min") or configuration.has("max")):
         configuration.missing("min", "max")
@@ -419,10 +413,7 @@ _LEGAL: Final = frozenset(
 
 
 def uri(configuration: ValidatorConfiguration) -> Check:
-    """Require absolute addresses.
-
-    `allowedSchemes` (http, https), `allowFragment` and `requireValidUrl` may be set.
-    """
+    """Require absolute URIs: `allowedSchemes`, `allowFragment`, `requireValidUrl`."""
     schemes = configuration.texts("allowedSchemes") or _SCHEMES
     allows_fragment = configuration.flag("allowFragment", default=True)
     needs_authority = configuration.flag("requireValidUrl", default=True)

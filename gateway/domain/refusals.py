@@ -68,10 +68,7 @@ class WireFamily(StrEnum):
 
 
 class InvalidRequest(ApiRefusal):
-    """A request that cannot be done.
-
-    `code` is the error of the family OAUTH; `conflict` is set for a name that is taken.
-    """
+    """A bad request; `code` is the error of family OAUTH, `conflict` for a name in use."""
 
     def __init__(
         self,

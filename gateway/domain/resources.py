@@ -13,11 +13,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class StoredKind(Generic[ValueT]):
-    """How the values of one kind are stored.
-
-    `table` has a column for each attribute of `value`, a dataclass; its key is `realm_id` and `id`.
-    `columns` names the columns with another name, by attribute.
-    """
+    """How values are stored: `table` has a column for each attribute, or as in `columns`."""
 
     value: type[ValueT]
     table: str
@@ -33,7 +29,7 @@ class StoredKind(Generic[ValueT]):
 class ResourceRepository(Protocol[ValueT]):
     """The values of one kind. All methods raise `StoreUnavailable("sql")`."""
 
-    async def list(
+    async def list_values(
         self,
         realm_id: str,
         first: int = 0,
@@ -42,22 +38,19 @@ class ResourceRepository(Protocol[ValueT]):
         search: str = "",
         where: Mapping[str, str | None] = MappingProxyType({}),
     ) -> Sequence[ValueT]:
-        """Return the values of a realm in their order.
+        """Return values in order that contain `search`, in any case, and equal `where`."""
 
-        They contain `search`, in any case, in a column to search, and are equal to `where`.
-        """
-
-    async def count(self, realm_id: str) -> int:
+    async def count_values(self, realm_id: str) -> int:
         """Return the number of values of a realm."""
 
-    async def find(self, realm_id: str, identity: str) -> ValueT | None:
+    async def find_value(self, realm_id: str, identity: str) -> ValueT | None:
         """Return the value with that id."""
 
     async def add(self, realm_id: str, value: ValueT) -> None:
         """Store a new value; raises AlreadyExists."""
 
-    async def put(self, realm_id: str, value: ValueT) -> None:
+    async def put_value(self, realm_id: str, value: ValueT) -> None:
         """Store the value under its id, replacing the one there; raises AlreadyExists."""
 
-    async def remove(self, realm_id: str, identity: str) -> bool:
+    async def remove_value(self, realm_id: str, identity: str) -> bool:
         """Remove the value; return whether it existed."""

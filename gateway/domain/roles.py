@@ -25,10 +25,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class ListedRole:
-    """A role of a listing: whether it contains others, not which.
-
-    `client_id` is the public name of its client, None for a realm role.
-    """
+    """A role of a listing; `client_id` is the public name of its client, None for the realm."""
 
     role: Role
     composite: bool
@@ -66,10 +63,7 @@ class EffectiveRoles:
 
 
 def render_client_role(client_id: str, role: str) -> str:
-    """Return `client/role`; the slashes of the clientId stay, those of the role are escaped.
-
-    It is the path of no single name, so no realm role is written the same by `render_names`.
-    """
+    """Return `client/role`; slashes of the role are escaped, those of the clientId stay."""
     return render_names((*client_id.split("/"), role))
 
 

@@ -20,10 +20,7 @@ def looks_secret(text: str) -> bool:
 
 
 class Secret:
-    """Secret text that stays out of reprs, logs, errors and events.
-
-    Comparison is in constant time for values of equal length.
-    """
+    """Secret text that stays out of reprs, logs, errors and events; compared in constant time."""
 
     __slots__ = ("_value",)
 
@@ -59,10 +56,7 @@ class SecretsAtRest(Protocol):
         """Encrypt for `context` (`client-secret:<realm id>:<client id>`); the result is ASCII."""
 
     def derive_key(self, purpose: str) -> bytes:
-        """Return 32 bytes for a purpose, the same in all gateways.
-
-        They change when the oldest encryption key is no longer configured.
-        """
+        """Return 32 bytes for a purpose, the same in all gateways, of the oldest key."""
 
     def unseal(self, sealed: str, context: str) -> str:
         """Decrypt; raises SecretUnreadable when altered, moved or sealed under another key."""

@@ -16,12 +16,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self
 
 from gateway.domain.clients import Client, ClientSessionLimits
-from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.clock import CLOCK_LEEWAY, EPOCH, MICROSECOND
 from gateway.domain.limits.caches import cached
 from gateway.domain.realm import Realm, SessionLimits
 
@@ -117,17 +117,12 @@ def _first(patterns: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> tupl
     return OTHER, UNKNOWN
 
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _GENERATIONS: Final = 2**48
 
 
 def generation_of(started_at: datetime) -> int:
-    """Return the 48 lowest bits of the microseconds since 1970.
-
-    Tokens name it for what they were issued in: a client session, or a service account.
-    """
-    return (started_at - _EPOCH) // _MICROSECOND % _GENERATIONS
+    """Return the 48 lowest bits of the microseconds since 1970, which tokens name."""
+    return (started_at - EPOCH) // MICROSECOND % _GENERATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +143,13 @@ class ClientSession:
 
     @property
     def generation(self) -> int:
-        """The number by which tokens name it.
-
-        A client that leaves the session and joins it again has another one.
-        """
+        """The number by which tokens name it; leaving and joining again changes it."""
         return generation_of(self.started_at)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPart:
-    """The client's part that the caller has read: a store changes no other one.
-
-    `started_at` is None where the client took no part.
-    """
+    """The client's part that the caller has read; `started_at` is None where it had none."""
 
     started_at: datetime | None
 
@@ -289,10 +278,7 @@ def client_session_ends_at(
 
 
 def if_lasting(realm: Realm, session: UserSession | None, now: datetime) -> UserSession | None:
-    """Return the session unless it is over, whatever a store still has.
-
-    A session with "remember me" is over in a realm that offers it no more. Keycloak: 3 (sessions)
-    """
+    """Return the session unless it is over, or its "remember me" is no longer offered."""
     if session is None or (session.remember_me and not realm.login.remember_me):
         return None
     return None if _is_over(session_ends_at(realm.session_limits, session), now) else session

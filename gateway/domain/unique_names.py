@@ -75,10 +75,7 @@ _FULL_STOP: Final = "\u3002"
 
 
 def name_key(name: str) -> str:
-    """Return the key of a user name or an e-mail address, of at most 255 characters.
-
-    A longer key is replaced by its digest. The key of a key is the key itself, without digests.
-    """
+    """Return the key of a name or address, a digest beyond 255 characters; idempotent."""
     key = _folded(name)
     if "@" in key:
         key = _with_unicode_domain(key)

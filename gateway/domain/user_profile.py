@@ -118,10 +118,7 @@ class UnmanagedPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """Who must have a value: every user where no role is named.
-
-    Where `scopes` are named, only users who sign in for one of them.
-    """
+    """Who must have a value: the roles, or all; with `scopes` only in sign-ins for one."""
 
     roles: frozenset[Viewer] = frozenset()
     scopes: tuple[str, ...] = ()
@@ -156,10 +153,7 @@ class ProfileAttribute:
         return viewer in self.view or viewer in self.edit
 
     def requested_with(self, scopes: frozenset[str]) -> Self:
-        """Return the attribute as it is in a sign-in for these client scopes.
-
-        An attribute that the sign-in does not ask for is neither shown nor changed.
-        """
+        """Return the attribute in a sign-in for these scopes; not shown if not asked for."""
         if self.scopes and scopes.isdisjoint(self.scopes):
             return replace(self, view=frozenset(), edit=frozenset(), required=None)
         if self.required is None or not self.required.scopes:

@@ -45,10 +45,7 @@ def sought_name(given: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user of one realm; `username` is lower-cased.
-
-    `service_account_client` is the internal UUID of the client whose service account this is.
-    """
+    """A user; `service_account_client` is the internal id of the client it acts for."""
 
     id: str
     realm_id: str
@@ -82,11 +79,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A stored credential in Keycloak's two JSON strings.
-
-    `secret_data` holds hash and salt, `credential_data` algorithm and parameters (Keycloak: 5.4
-    hashes).
-    """
+    """A credential in Keycloak's two JSON strings: parameters, and hash and salt."""
 
     id: str
     user_id: str

@@ -24,11 +24,7 @@ class KeyChoice:
 
 @dataclass(frozen=True, slots=True)
 class AssertionRequest:
-    """The options of `navigator.credentials.get`.
-
-    Without `keys` the authenticator names the user. `timeout` in seconds, 0 is the browser's own.
-    `lists_keys` shows the user which keys there are.
-    """
+    """Options of `navigator.credentials.get`: no `keys` for any user, `timeout` in seconds."""
 
     challenge: str = field(repr=False)
     rp_id: str
@@ -71,10 +67,7 @@ class WebAuthnRejected(RealmgateError):
 
 @dataclass(frozen=True, slots=True)
 class CeremonyRules:
-    """For which page a response must have been made.
-
-    `rp_id` is the domain that keys are for, `origins` are those of the pages.
-    """
+    """The page of a response: the domain `rp_id` of keys, the `origins` of pages."""
 
     rp_id: str
     origins: frozenset[str]
@@ -121,11 +114,7 @@ class VerifiedKey:
 
 
 def key_digest(kind: str, credential_data: str) -> str | None:
-    """Return the digest of the id of a key, by which a realm finds it; None without a key.
-
-    The two alphabets of Base64 yield one digest. `kind` is the type of the stored credential.
-    Spec: WebAuthn Level 3 §7.1
-    """
+    """Return the digest of the id of a key, or None. Spec: WebAuthn Level 3 §7.1."""
     if kind not in {SECURITY_KEY, PASSKEY}:
         return None
     try:
@@ -136,10 +125,7 @@ def key_digest(kind: str, credential_data: str) -> str | None:
 
 
 def decode(text: str) -> bytes:
-    """Return what a text of Base64 or Base64url stands for, padded or not, broken or not.
-
-    Credentials of Keycloak have both alphabets. Raises ValueError.
-    """
+    """Decode Base64 or Base64url, padded or not, with line breaks; raises ValueError."""
     plain = "".join(text.split()).rstrip("=").replace("+", "-").replace("/", "_")
     try:
         padded = plain.encode("ascii") + b"=" * (-len(plain) % 4)

@@ -1,7 +1,4 @@
-"""Access tokens at protected sites, with the certificate or DPoP proof of bound ones.
-
-Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8
-"""
+"""Access tokens at protected sites, with the certificate or DPoP proof of bound ones."""
 
 import base64
 import json
@@ -39,25 +36,17 @@ from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 WARNING_PAUSE: Final = timedelta(hours=1)
 _WARNED_BYTES: Final = 256 * 1024
-_REMEDY: Final = "bearerAudience of the site, or audiences of the rule"
 
 
 class AudienceWarnings:
-    """Finds out which decisions have a warning.
-
-    A site without `bearerAudience` is older than that setting. Each has one warning an hour and
-    worker, when a token passes at it.
-    """
+    """Warns of older sites without `bearerAudience`, once an hour and worker."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._warned_at: SizedCache[tuple[str, str], datetime] = SizedCache(_WARNED_BYTES)
 
     def warning(self, decision: Allowed) -> dict[str, Any] | None:
-        """Return the fields of the warning, None without one.
-
-        A request has one that passed with a token whose audience was not checked.
-        """
+        """Return the fields of the warning; None where the audience was checked."""
         identity, site = decision.identity, decision.site
         if site.bearer_audience is not None or identity is None:
             return None
@@ -74,7 +63,7 @@ class AudienceWarnings:
             "rule": decision.rule.name,
             "client": identity.client_id,
             "audiences": sorted(identity.audiences)[:5],
-            "remedy": _REMEDY,
+            "remedy": "bearerAudience of the site, or audiences of the rule",
         }
 
 
@@ -83,10 +72,7 @@ LONGEST_TOKEN: Final = 16 * 1024
 
 
 class BearerTokens:
-    """Identifies the bearer of an access token.
-
-    Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8
-    """
+    """Identifies bearers of access tokens. RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8."""
 
     def __init__(
         self,
@@ -95,7 +81,6 @@ class BearerTokens:
         constraint: SenderConstraint,
         issuer: Callable[[str], str],
     ) -> None:
-        """Take `issuer`, which returns the issuer of the realm of a name."""
         self._accounts = accounts
         self._tokens = tokens
         self._constraint = constraint
@@ -112,8 +97,7 @@ class BearerTokens:
         except InvalidToken as error:
             raise _invalid(str(error)) from error
         try:
-            client = active.client.client
-            await self._constraint.require(request, client, active.claims, credential)
+            await self._constraint.require(request, active.client.client, active.claims, credential)
         except ProofRefused as error:
             raise _unproved(error) from error
         except OAuthError as error:
@@ -125,14 +109,14 @@ class BearerTokens:
     ) -> tuple[ProtocolRequest, ActiveToken]:
         """Return the token of the realm; its revocation brings the changes of other gateways."""
         entry = await self._realm(name)
-        claims = self._tokens.verify(await self._request(entry, evidence), token)
+        claims = self._tokens.verify_token(await self._request(entry, evidence), token)
         if await self._accounts.revocations.is_revoked(entry.realm.id, *revocable_ids(claims)):
             raise InvalidToken("it was revoked")
         current = await self._realm(name)
         self._accounts.require_open(current.realm, evidence)
         request = await self._request(current, evidence)
         if current is not entry:  # by a change that came with the answer
-            claims = self._tokens.verify(request, token)
+            claims = self._tokens.verify_token(request, token)
         return request, await self._tokens.resolve(request, claims)
 
     async def _realm(self, name: str) -> RealmEntry:
@@ -212,8 +196,7 @@ def _claimed_issuer(token: str) -> str:
     """Return the issuer that a token names; nothing of it is verified yet."""
     try:
         segment = token.split(".")[1]
-        claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
-        return str(claims["iss"])
+        return str(json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))["iss"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise _invalid("it is no JWT with an issuer") from error
 

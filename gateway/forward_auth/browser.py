@@ -1,8 +1,4 @@
-"""Browsers at protected sites: they sign in at the realm, return, and sign out.
-
-Spec: RFC 6749 §4.1, RFC 7636 §4.1, RFC 9207 §2.4, OpenID Connect Core §3.1.2, OpenID Connect
-Back-Channel Logout §2.5; attacks: C3, D14
-"""
+"""Browsers at protected sites: they sign in at the realm, return, and sign out."""
 
 import hashlib
 import hmac
@@ -35,9 +31,10 @@ from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.sessions import if_lasting, session_maximum_ends_at
 from gateway.forward_auth.callers import LiveAccounts
 from gateway.protocol.authorization import PageError, PageMessage, keep_pushed_request
-from gateway.protocol.code_redemption import CodeRedemption, RedeemedSignIn
+from gateway.protocol.code_redemption import RedeemedSignIn, redeem_code
 from gateway.protocol.logout import ClientFrame, logout_frames
 from gateway.protocol.requests import Parameters, ProtocolRequest
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sessions import Sessions
 
 LONGEST_RETURN_URL: Final = 2000
@@ -51,12 +48,10 @@ class UnsafeReturnUrl(Exception):
 
 
 def return_url(site: Site, host: str, wanted: str) -> str:
-    """Return the absolute URL; raises UnsafeReturnUrl.
+    """Return `wanted`, an https URL or path, as URL of the site; raises UnsafeReturnUrl.
 
-    `wanted` is an https URL, or a path of `host`, which is one of the site.
-
-    The URL is written anew from a host of the site and a path that every reader reads alike. What
-    is neither is refused, never repaired. attacks: C3
+    It is composed of a host of the site and an unambiguous path; other input is refused. attacks:
+    C3
     """
     text = wanted
     if len(text) > LONGEST_RETURN_URL:
@@ -73,7 +68,6 @@ def return_url(site: Site, host: str, wanted: str) -> str:
 
 
 def _split(site: Site, url: str) -> tuple[str, str]:
-    """Return host and request target of an absolute URL of the site."""
     if not url.startswith(_SCHEME):
         raise UnsafeReturnUrl("the URL does not begin with https://")
     authority, slash, rest = url.removeprefix(_SCHEME).partition("/")
@@ -99,10 +93,7 @@ def leading_to(path: str, wanted: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SiteVisit:
-    """`host` is the site's canonical host that the browser asked, by HTTPS.
-
-    The request is one to the realm that signs browsers in.
-    """
+    """A request of a browser to the realm, by HTTPS at a canonical host of the site."""
 
     site: Site
     host: str
@@ -152,8 +143,7 @@ def pending_id(state: str) -> str:
 class PendingSignIns:
     """Seals sign-ins for the host where they began, and opens them there.
 
-    Nothing is stored before a user has signed in. Each sign-in has a cookie of its own, so that
-    several tabs can sign in at once; `surplus` bounds them.
+    Each has a cookie of its own, so that several tabs can sign in; nothing is stored before.
     """
 
     def __init__(self, secrets_at_rest: SecretsAtRest) -> None:
@@ -195,15 +185,10 @@ def _context_of_host(host: str) -> str:
 
 
 _SECRET_BYTES: Final = 32
-_OPENID: Final = "openid"
 
 
 class SignInFailed(Exception):
-    """The browser is not signed in; `str()` is the reason for the log.
-
-    `return_url` is where the user wanted to go, None where that is not known. `is_denied` where the
-    user, or the realm, has refused it.
-    """
+    """The browser is not signed in, by reason `str()`; `is_denied`: by user or realm."""
 
     def __init__(
         self, reason: str, return_url: str | None = None, *, is_denied: bool = False
@@ -233,20 +218,19 @@ class SiteSignedIn:
 class SiteSignIn:
     """Begins and completes sign-ins. Methods raise PageError and StoreUnavailable.
 
-    The realm's own endpoint asks the user. The code is redeemed here by the rule of the grant,
-    without a request: no token is issued. Spec: RFC 6749 §4.1, RFC 7636 §4.1, RFC 9207 §2.4, OpenID
-    Connect Core §3.1.2
+    The realm's endpoint asks the user; the code is redeemed here without issuing a token. Spec: RFC
+    6749 §4.1, RFC 7636 §4.1, RFC 9207 §2.4, OpenID Connect Core §3.1.2
     """
 
     def __init__(
         self,
         accounts: LiveAccounts,
-        redemption: CodeRedemption,
+        protocol: ProtocolServices,
         sessions: SiteSessions,
         pushed_requests: PushedRequestStore,
     ) -> None:
         self._accounts = accounts
-        self._redemption = redemption
+        self._protocol = protocol
         self._sessions = sessions
         self._pushed_requests = pushed_requests
 
@@ -272,29 +256,23 @@ class SiteSignIn:
     async def _push(
         self, visit: SiteVisit, client: Client, asked: dict[str, str]
     ) -> dict[str, str]:
-        """Keep the request for the realm's endpoint; return the parameters that name it.
-
-        Every caller can begin a sign-in, so the request counts as that of a public client.
-        """
+        """Push the request, as one of a public client; return the parameters that name it."""
         pushed = PushedParameters(asked, was_signed=True, is_anonymous=True)
         realm = visit.request.realm.realm
         kept = await keep_pushed_request(self._pushed_requests, realm, client, pushed)
         return {"client_id": client.client_id, "request_uri": kept.request_uri}
 
     async def complete(self, visit: SiteVisit, pending: PendingSignIn | None) -> SiteSignedIn:
-        """Take the realm's response; raises SignInFailed and OAuthError too.
-
-        `pending` is what the browser kept of the sign-in that the response's `state` names.
-        """
+        """Take the realm's response to `pending`; raises SignInFailed and OAuthError too."""
         if pending is None or not _is_named(visit, pending):
             raise SignInFailed("the browser has begun no such sign-in")
         code = _code(visit, pending)
         client = await self._client(visit)
         redeemed = await self._redeem(visit, client.client, code, pending)
         if not hmac.compare_digest((redeemed.code.nonce or "").encode(), pending.nonce.encode()):
-            visit.request.event.fail(EventError.INVALID_CODE)
+            visit.request.event.error = EventError.INVALID_CODE
             raise SignInFailed("the code was issued with another nonce", pending.return_url)
-        return await self._store(visit, client.client, redeemed, pending)
+        return await self._store_session(visit, client.client, redeemed, pending)
 
     async def _client(self, visit: SiteVisit) -> ClientEntry:
         realm, client_id = visit.request.realm.realm, visit.site.client
@@ -324,13 +302,13 @@ class SiteSignIn:
             "redirect_uri": f"{visit.origin}{CALLBACK_PATH}",
             "code_verifier": pending.verifier,
         }
-        visit.request.event.begin(EventType.CODE_TO_TOKEN)
+        visit.request.event.kind = EventType.CODE_TO_TOKEN
         visit.request.event.client_id = client.client_id
         # A refresh token is never issued, so nothing could use an offline session.
         request = replace(visit.request, parameters=Parameters(form))
-        return await self._redemption.redeem(request, client, only_online=True)
+        return await redeem_code(self._protocol, request, client, only_online=True)
 
-    async def _store(
+    async def _store_session(
         self, visit: SiteVisit, client: Client, redeemed: RedeemedSignIn, pending: PendingSignIn
     ) -> SiteSignedIn:
         realm, now = visit.request.realm.realm, visit.request.now
@@ -352,13 +330,11 @@ class SiteSignIn:
 
 
 def _is_named(visit: SiteVisit, pending: PendingSignIn) -> bool:
-    """Tell whether the response answers this sign-in."""
     state = visit.request.parameters.get("state") or ""
     return hmac.compare_digest(state.encode(), pending.state.encode())
 
 
 def _code(visit: SiteVisit, pending: PendingSignIn) -> str:
-    """Return the code of the response; raises SignInFailed."""
     sent = visit.request.parameters
     if sent.repeated:
         raise SignInFailed("the response has a parameter twice", pending.return_url)
@@ -377,12 +353,11 @@ def _code(visit: SiteVisit, pending: PendingSignIn) -> str:
 def _scopes(visit: SiteVisit, client: Client) -> tuple[str, ...]:
     """Return `openid` and the optional scopes of the client that rules of the site require."""
     required = {scope for rule in visit.site.rules for scope in rule.requirements.scopes}
-    return (_OPENID, *sorted(required.intersection(client.optional_client_scopes)))
+    return ("openid", *sorted(required.intersection(client.optional_client_scopes)))
 
 
 def _challenge(verifier: str) -> str:
-    digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 _TIME_TO_ANSWER: Final = timedelta(minutes=30)
@@ -395,13 +370,13 @@ class SignOutCodes:
     def __init__(self, secrets: SecretsAtRest) -> None:
         self._secrets = secrets
 
-    def issue(self, values: Sequence[str], now: datetime) -> str:
+    def issue_code(self, values: Sequence[str], now: datetime) -> str:
         """Return a code that holds for half an hour."""
         until = int((now + _TIME_TO_ANSWER).timestamp())
         return self._secrets.seal(json.dumps(until), _context_of_code(values))
 
     def holds(self, code: str, values: Sequence[str], now: datetime) -> bool:
-        """Tell whether the code was issued for this browser, and lately."""
+        """Return whether the code was issued for this browser, and lately."""
         if not values or len(code) > _LONGEST_SIGN_OUT_CODE:
             return False
         try:
@@ -412,10 +387,9 @@ class SignOutCodes:
 
 
 class SiteSignOut:
-    """Ends sessions of sites. Methods raise StoreUnavailable.
+    """Ends sessions of sites; the code of its form is sealed for the browser's session cookie.
 
-    The form that signs out carries a code that is sealed for the session cookie of the browser: no
-    other page can send it. attacks: D14; Spec: OpenID Connect Back-Channel Logout §2.5
+    Methods raise StoreUnavailable. attacks: D14; Spec: OpenID Connect Back-Channel Logout §2.5
     """
 
     def __init__(self, sites: SiteSessions, sessions: Sessions) -> None:
@@ -423,24 +397,21 @@ class SiteSignOut:
         self._sessions = sessions
 
     async def is_signed_in(self, visit: SiteVisit, values: Sequence[str]) -> bool:
-        """Tell whether one of the cookie's values names a session that has not ended."""
+        """Return whether one of the cookie's values names a session that has not ended."""
         for value in values:
-            found = await self._sites.find(visit.request.realm.realm.id, value)
+            found = await self._sites.find_session(visit.request.realm.realm.id, value)
             if found is not None and await self._lasts(visit, found):
                 return True
         return False
 
     async def end(self, visit: SiteVisit, values: Sequence[str]) -> tuple[ClientFrame, ...]:
-        """End the sessions, and the user sessions that they belong to, with notices for clients.
-
-        Return the frames of clients that log out in the browser.
-        """
+        """End the sessions and their user sessions; return the frames of clients to log out."""
         realm = visit.request.realm.realm
-        visit.request.event.begin(EventType.LOGOUT)
+        visit.request.event.kind = EventType.LOGOUT
         visit.request.event.client_id = visit.site.client
         frames: list[ClientFrame] = []
         for value in values:
-            found = await self._sites.find(realm.id, value)
+            found = await self._sites.find_session(realm.id, value)
             if found is not None:
                 frames += await self._end(visit, found)
                 await self._sites.end(realm.id, value)

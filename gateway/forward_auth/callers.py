@@ -1,7 +1,4 @@
-"""The caller of a protected site: evidence, account as committed now, identity and rights.
-
-Keycloak: 2.1 (roles of a client's token)
-"""
+"""The caller of a protected site, as committed now. Keycloak: 2.1 (roles of a client's token)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,11 +27,7 @@ from gateway.protocol.scopes import carried_roles, still_granted
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The credentials of one request.
-
-    `authorization` is the header's value. `session_cookies` are the cookies with names of session
-    cookies, in the order of the header. `secure` is TLS between caller and proxy.
-    """
+    """The credentials of one request; `secure` is TLS between caller and proxy."""
 
     remote_address: str
     secure: bool
@@ -63,10 +56,10 @@ CHANGES_AGE: Final = timedelta(milliseconds=200)
 
 
 class LiveAccounts:
-    """Finds what credentials name, without what was changed meanwhile.
+    """Finds accounts of credentials as they are now.
 
-    Changes of other gateways arrive by message and by the log of changes. The log is read at most
-    `CHANGES_AGE` before an answer, so a lost message delays no refusal for longer.
+    Changes of other gateways arrive by message and by the log of changes, which is read at most
+    `CHANGES_AGE` before an answer, in case a message was lost.
     """
 
     def __init__(
@@ -110,17 +103,14 @@ class LiveAccounts:
     async def certificate(
         self, evidence: Evidence, realm: Realm, *, client: str | None = None
     ) -> ClientCertificate | None:
-        """Return the caller's certificate with what it may be used for in the realm.
-
-        With the internal id of a client: for the authentication of that client.
-        """
+        """Return the caller's certificate as it counts in the realm, or for a `client`."""
         presented = evidence.certificate
         if presented is None:
             return None
         return await self._certificates.evaluate(presented, realm, self.clock.now(), client=client)
 
     async def _catch_up(self, realm_id: str) -> bool:
-        """Read the log of changes, unless it was read just now; tell whether it was read."""
+        """Read the log of changes, unless it was read just now, and return whether it was."""
         now, current_at = self.clock.now(), self._current_at
         if current_at is not None and current_at <= now < current_at + CHANGES_AGE:
             return False
@@ -152,11 +142,7 @@ class CallerRights:
 def current_rights(
     realm: RealmEntry, client: ClientEntry, user: UserEntry, scopes: Iterable[str]
 ) -> CallerRights:
-    """Return the rights of the user for the client with the scopes that were granted.
-
-    A token grants no more than it says, and no more than its user still has. Keycloak: 2.1 headers
-    and keys
-    """
+    """Return present rights of the user for client and scopes. Keycloak: 2.1 headers and keys."""
     names = frozenset(scopes)
     granted = still_granted(realm, client.client, names).permitted_to(user.roles)
     roles = carried_roles(client, user, granted)
@@ -194,11 +180,7 @@ def user_identity(
     proof_key: str | None = None,
     audiences: frozenset[str] = frozenset(),
 ) -> AssertedIdentity:
-    """Return the identity; a certificate that the realm does not trust is left out.
-
-    `thumbprint` is the one of the certificate that a token is bound to, `proof_key` that of its
-    DPoP key, `audiences` its `aud`.
-    """
+    """Return the identity; `thumbprint`, `proof_key` and `audiences` are those of a token."""
     return AssertedIdentity(
         realm=realm.realm.name,
         kind=kind,

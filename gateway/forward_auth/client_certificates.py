@@ -25,10 +25,9 @@ class _OwnersRefused(CredentialRefused):
 class CertificateHolders:
     """Identifies the holder of a certificate.
 
-    Without a client in the rule the identity is the certificate itself: it has names and no roles.
-    A rule that names clients gets the service account of the client that the certificate's name is
-    registered for. A device that is locked in one of the site's realms is refused by every rule,
-    and so is a certificate whose clients are all disabled. Spec: RFC 8705 §2.1; attacks: A6 to A10
+    Without a client in the rule the identity is the certificate, with names and no roles; else the
+    service account of its client. Every rule refuses a locked device, and a certificate whose
+    clients are all disabled. Spec: RFC 8705 §2.1; attacks: A6 to A10
     """
 
     def __init__(self, accounts: LiveAccounts, index: CertificateOwnerIndex) -> None:
@@ -36,10 +35,7 @@ class CertificateHolders:
         self._index = index
 
     async def identify(self, site: Site, rule: Rule, evidence: Evidence) -> AssertedIdentity:
-        """Return the identity in the first of the site's realms that trusts the certificate.
-
-        Raises CredentialRefused or StoreUnavailable.
-        """
+        """Return the identity in the first realm that trusts it; raises CredentialRefused."""
         refusal = CredentialRefused(Reason.UNTRUSTED_CERTIFICATE, "no realm of the site exists")
         for name in site.realms:
             realm = await self._accounts.realm(name)
@@ -61,10 +57,7 @@ class CertificateHolders:
     async def without_refused(
         self, site: Site, evidence: Evidence, identity: AssertedIdentity
     ) -> AssertedIdentity:
-        """Return the identity of a user without a certificate that is no credential.
-
-        Rules may require its names beside a token or session. Raises StoreUnavailable.
-        """
+        """Drop a refused certificate from the identity of a user; raises StoreUnavailable."""
         if identity.certificate is None:
             return identity
         try:
@@ -110,9 +103,8 @@ class CertificateHolders:
     ) -> None:
         """Refuse the certificate of a locked device, and one whose clients are all disabled.
 
-        The clients of all realms of the site count: another realm may trust the certificate too.
-        The index has no clients with patterns of subjects: a pattern is tried where it is named.
-        `named`: the certificate stands for an enabled client that the rule names.
+        The clients of all realms of the site count, except those with subject patterns. `named`:
+        the rule names an enabled client of the certificate.
         """
         owned, usable = False, False
         for name in site.realms:
@@ -126,7 +118,6 @@ class CertificateHolders:
             raise _OwnersRefused("the client of the certificate is disabled")
 
     async def _owners(self, realm: RealmEntry, evidence: Evidence) -> list[ClientEntry]:
-        """Return the clients of the realm, disabled ones too, that have the certificate."""
         presented = evidence.certificate
         if presented is None:
             return []
@@ -166,18 +157,14 @@ class CertificateHolders:
 
 
 def _may_own(client: Client, leaf: PresentedCertificate) -> bool:
-    """Tell whether the certificate has the client's name, or those of several devices."""
+    """Return whether the certificate has the client's name, or those of several devices."""
     return has_registered_name(client, leaf) or bool(client.devices.named_in(leaf))
 
 
 def _client_identity(
     realm: RealmEntry, entry: ClientEntry, certificate: ClientCertificate
 ) -> AssertedIdentity:
-    """Return the identity of the client's service account, without roles where it has none.
-
-    A client without one has a subject of its own: administrators choose ids of clients and users,
-    and no id has a colon.
-    """
+    """Return the identity of the service account, or of `client:<id>` without roles."""
     client = entry.client
     active = usable_service_account(entry)
     rights = None

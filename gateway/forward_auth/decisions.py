@@ -44,7 +44,7 @@ _HAS_NAME: Final[SizedCache[tuple[str, bytes], tuple[bool]]] = SizedCache(512 * 
 """Whether a certificate has a name, by the name and the certificate's digest."""
 
 
-def judge(site: Site, rule: Rule, identity: AssertedIdentity) -> Decision:
+def decide_for_caller(site: Site, rule: Rule, identity: AssertedIdentity) -> Decision:
     """Return the decision about a known caller; the rule is not anonymous."""
     if identity.kind not in rule.accepts:
         return Unauthenticated(
@@ -75,10 +75,9 @@ def judge(site: Site, rule: Rule, identity: AssertedIdentity) -> Decision:
 
 
 def _foreign_audience(site: Site, rule: Rule, identity: AssertedIdentity) -> str | None:
-    """Return why the token is not for the site; None where it is.
+    """Return the reason why the token is not for the site; None where it is.
 
-    The token's client (`azp`) is no audience: a client may narrow a token of its own to another
-    service. Spec: RFC 9068 §4, RFC 8725 §3.9
+    `azp` is no audience: a client may narrow its own token. Spec: RFC 9068 §4, RFC 8725 §3.9
     """
     expected = site.token_audiences(rule)
     if expected is None or not identity.audiences.isdisjoint(expected):
@@ -100,11 +99,7 @@ def _foreign_audience(site: Site, rule: Rule, identity: AssertedIdentity) -> str
 
 
 def _is_for_no_other_service(rule: Rule, identity: AssertedIdentity) -> bool:
-    """Tell whether it is a bound token of a client that the rule names, and names no service.
-
-    This is the token that a device gets with its certificate where no mapper adds an audience. No
-    other service can use a token that is bound to the key of its client.
-    """
+    """Return whether a device's bound token names no service, and the rule its client."""
     client = identity.client_id
     names_none = identity.audiences <= {client, _ACCOUNT}
     return names_none and client in rule.requirements.clients and _is_bound(identity)
@@ -117,7 +112,6 @@ def _is_bound(identity: AssertedIdentity) -> bool:
 def _missing(
     requirements: Requirements, identity: AssertedIdentity
 ) -> tuple[Reason, tuple[str, ...]] | None:
-    """Return the first kind of requirement that the identity does not meet, with its names."""
     for reason, names, has in _kinds(requirements):
         if names and not has(names, identity):
             return reason, names
@@ -154,7 +148,6 @@ def _has_client_role(names: tuple[str, ...], identity: AssertedIdentity) -> bool
 
 
 def _has_group(paths: tuple[str, ...], identity: AssertedIdentity) -> bool:
-    """Tell whether the caller is in one of the groups or below it."""
     return any(is_at_or_below(group, path) for path in paths for group in identity.groups)
 
 
@@ -166,7 +159,7 @@ def _has_certificate(names: tuple[str, ...], identity: AssertedIdentity) -> bool
 def _has_name(name: str, leaf: PresentedCertificate) -> bool:
     known = _HAS_NAME.get((name, leaf.digest))
     if known is None:
-        known = (CertificateName.parse(name).matches(leaf),)
+        known = (CertificateName.parse_name(name).matches(leaf),)
         _HAS_NAME.put((name, leaf.digest), known)
     return known[0]
 
@@ -187,11 +180,9 @@ class _CachedIdentity:
 class Decisions:
     """Answers for every protected site.
 
-    The rule is found before any credential is looked at, and a credential is verified only where
-    the rule asks for one. Exactly one credential decides: the Authorization header, or else the
-    session cookie, or else the certificate. One that was sent and is invalid is never passed over
-    for another. An identity is kept for `IDENTITY_AGE`; rules are evaluated at every request.
-    attacks: B1, B3, B8
+    The rule is found before any credential is verified. Exactly one credential decides: the
+    Authorization header, else the session cookie, else the certificate; an invalid one is never
+    skipped for another. Identities are kept for `IDENTITY_AGE`. attacks: B1, B3, B8
     """
 
     def __init__(
@@ -241,15 +232,12 @@ class Decisions:
                 error=INVALID_TOKEN if credential is AcceptedCredential.BEARER else None,
                 proof=refusal.proof,
             )
-        return judge(site, rule, identity)
+        return decide_for_caller(site, rule, identity)
 
     async def _identity(
         self, credential: AcceptedCredential, site: Site, rule: Rule, evidence: Evidence
     ) -> AssertedIdentity:
-        """Return the identity as of at most IDENTITY_AGE ago; raises CredentialRefused.
-
-        A DPoP proof is for one request, so an identity that came with one is never kept.
-        """
+        """Return the identity, at most IDENTITY_AGE old; with a DPoP proof it is never kept."""
         if evidence.proof.text is not None:
             return await self._verified(credential, site, rule, evidence)
         key, now = _key(credential, site, rule, evidence), self._clock.now()
@@ -288,7 +276,7 @@ def find_rule(
     except AmbiguousTarget as refusal:
         return ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
     try:
-        found = table.find(target.host, server, target.scheme)
+        found = table.find_site(target.host, server, target.scheme)
     except UnknownServer as refusal:
         return ForbiddenRequest(Reason.UNKNOWN_HOST, str(refusal))
     site, rule = found.site, found.find_rule(target)
@@ -300,11 +288,7 @@ def find_rule(
 
 
 def _deciding_credential(site: Site, rule: Rule, evidence: Evidence) -> AcceptedCredential | None:
-    """Return the credential that decides.
-
-    A browser sends its cookie and its certificate by itself: the rule chooses between them. The
-    Authorization header is sent on purpose, so it decides also where the rule does not accept it.
-    """
+    """Return the Authorization header, else the cookie or certificate that the rule chooses."""
     if evidence.authorization is not None:
         return AcceptedCredential.BEARER
     if AcceptedCredential.SESSION in rule.accepts and _has_session_cookie(site, evidence):

@@ -1,7 +1,4 @@
-"""The headers and the signed token by which a protected service knows its caller.
-
-attacks: B6; Spec: RFC 7519, RFC 8725 §3.11 (the token)
-"""
+"""A protected service knows its caller by these headers and token. Spec: RFC 7519; attacks: B6."""
 
 import re
 import uuid
@@ -52,23 +49,19 @@ _SAFE_IN_LIST: Final = _SAFE_IN_TEXT.replace(",", "")
 
 
 def identity_headers(identity: AssertedIdentity) -> tuple[tuple[str, str], ...]:
-    """Return the headers that have a value.
+    """Return the headers that have a value, percent-encoded to printable ASCII. attacks: B6.
 
     `Remote-Email` is sent for verified addresses alone. `Remote-Roles` has realm roles by name and
-    client roles as `client/role`; a slash in the name of a role or a group is `~/`. A certificate
-    without a client has no `Remote-User`: its common name may be a user's.
-
-    Values are printable ASCII: every other character, `%`, and in lists the comma, is percent-
-    encoded as UTF-8. The proxy removes all of `IDENTITY_HEADERS` from the caller's own request.
-    attacks: B6
+    client roles as `client/role`; a slash in a name is `~/`. A certificate without a client has no
+    `Remote-User`. Lists encode commas. The proxy removes all of `IDENTITY_HEADERS` from requests.
     """
     email = identity.email if identity.email_verified else None
     realm_roles = (render_names((role,)) for role in sorted(identity.realm_roles))
     values = (
         (REMOTE_USER, _text(identity.username)),
         (REMOTE_EMAIL, _text(email)),
-        (REMOTE_GROUPS, _list(identity.groups)),
-        (REMOTE_ROLES, _list((*realm_roles, *sorted(identity.client_roles)))),
+        (REMOTE_GROUPS, _join_members(identity.groups)),
+        (REMOTE_ROLES, _join_members((*realm_roles, *sorted(identity.client_roles)))),
         (REALM, _text(identity.realm)),
         (SUBJECT, _text(identity.subject)),
         (CLIENT, _text(identity.client_id)),
@@ -83,8 +76,7 @@ def _text(value: str | None) -> str:
     return encoded if len(encoded) <= LONGEST_VALUE else ""
 
 
-def _list(members: Iterable[str]) -> str:
-    """Return the members that fit, separated by commas."""
+def _join_members(members: Iterable[str]) -> str:
     listed, length = [], 0
     for member in members:
         encoded = _encoded(member, _SAFE_IN_LIST)
@@ -135,15 +127,11 @@ _LONGEST_CACHED: Final = 64
 
 
 def is_unremovable(name: bytes) -> bool:
-    """Tell whether a header belongs to a family, in a form that not every proxy removes.
+    """Return whether a header belongs to a family, in a form that not every proxy removes.
 
-    Names are compared in lower case, with `-` for every character but letters and digits: programs
-    read `X_Forwarded_User` and `X-Forwarded-User` as the same.
-
-    A caller must not set them for a service. The proxies remove them; nginx and Traefik know no
-    patterns, so the gateway refuses a request with a header that they cannot remove: in another
-    spelling, or of a family without being listed. `scripts/removed_headers.py` writes the list into
-    the configurations of the proxies and into docs/removed-headers.md. attacks: A4, B6
+    Names are compared in lower case, with `-` for all but letters and digits. nginx and Traefik
+    know no patterns, so other spellings and unlisted members are refused.
+    `scripts/removed_headers.py` writes the lists of the proxies. attacks: A4, B6
     """
     if len(name) > _LONGEST_CACHED:
         return _find_unremovable(name)
@@ -170,10 +158,7 @@ _CACHED_TOKEN_BYTES: Final = 8 * 1024 * 1024
 
 
 class ServiceTokens:
-    """Signs tokens by the realm's default algorithm.
-
-    The JWT is no access token: no endpoint accepts its claim `typ`. Spec: RFC 7519, RFC 8725 §3.11
-    """
+    """Signs JWTs that no endpoint accepts as access token. Spec: RFC 7519, RFC 8725 §3.11."""
 
     def __init__(self, directory: Directory, issuer: Callable[[str], str], clock: Clock) -> None:
         self._directory = directory

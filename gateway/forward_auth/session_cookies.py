@@ -35,11 +35,7 @@ REFRESH_INTERVAL: Final = timedelta(minutes=1)
 
 
 class SessionCookies:
-    """Identifies the user of a browser.
-
-    A session of a site lasts with the user session of the realm, and moves that session's idle
-    timeout as a refresh does, at most once in `REFRESH_INTERVAL`.
-    """
+    """Identifies users, and moves their session's idle timeout once in `REFRESH_INTERVAL`."""
 
     def __init__(self, accounts: LiveAccounts, sites: SiteSessions, sessions: Sessions) -> None:
         self._accounts = accounts
@@ -55,7 +51,7 @@ class SessionCookies:
         if realm is None:
             raise _invalid("its realm does not exist")
         self._accounts.require_open(realm.realm, evidence)
-        found = await self._sites.find(realm.realm.id, values[0])
+        found = await self._sites.find_session(realm.realm.id, values[0])
         if found is None or found.site != cookie_scope(site):
             raise _invalid("it is unknown or has ended")
         if found.client != site.client:
@@ -70,14 +66,12 @@ class SessionCookies:
         if client is None:
             raise _invalid(Cause.CLIENT_UNUSABLE)
         session = await self._refreshed(realm, client, session)
-        part = session.clients[client.client.id]
-        rights = current_rights(realm, client, user, part.scope.split())
         return user_identity(
             AcceptedCredential.SESSION,
             realm,
             client,
             user,
-            rights,
+            current_rights(realm, client, user, session.clients[client.client.id].scope.split()),
             session_id=session.id,
             certificate=await self._accounts.certificate(evidence, realm.realm),
         )

@@ -70,7 +70,7 @@ class _RuleTrie:
                 for method in (None,) if methods is None else methods:
                     places.setdefault(method, place)
 
-    def find(self, path: str, method: str) -> Rule | None:
+    def find_rule(self, path: str, method: str) -> Rule | None:
         """Return the first rule that matches."""
         after = first = len(self._rules)
         for places in self._matching(path):
@@ -105,7 +105,7 @@ class ProtectedSite:
 
     def find_rule(self, target: Target) -> Rule | None:
         """Return the rule that decides about the target; None where no rule matches."""
-        return self._rules.find(target.path, target.method)
+        return self._rules.find_rule(target.path, target.method)
 
 
 class SiteTable:
@@ -137,11 +137,13 @@ class SiteTable:
         """Return the sites that the proxy's server may protect: several where ports differ."""
         return tuple(each.site for each in self._named(server.name))
 
-    def find(self, host: str, server: ProxyServer | None, scheme: str = "https") -> ProtectedSite:
-        """Return the site of the proxy's server; raises UnknownServer unless the host is its own.
+    def find_site(
+        self, host: str, server: ProxyServer | None, scheme: str = "https"
+    ) -> ProtectedSite:
+        """Return the site of the proxy's server; raises UnknownServer for another host.
 
-        Host and server are in the normal form of the scheme. Without a server, as operators ask,
-        the host alone chooses. attacks: B4
+        Without a server the host alone chooses. Both are in the normal form of the scheme. attacks:
+        B4
         """
         found = self._of_host(host, scheme)
         if found is None:
@@ -161,21 +163,13 @@ class SiteTable:
         return found
 
     def _of_plain_host(self, host: str) -> ProtectedSite | None:
-        """Return the site of a request without TLS.
-
-        Hosts of sites are in the normal form of https, where port 80 is written. The site without
-        a port is that of both schemes where none has the port.
-        """
+        """Return the site of a request without TLS, where port 80 of a host is written."""
         written = with_port(host, "http")
         names = chain((written, host), *zip(wildcards_of(written), wildcards_of(host), strict=True))
         return next(filter(None, map(self._by_host.get, names)), None)
 
     def _of_server(self, server: ProxyServer, scheme: str) -> ProtectedSite | None:
-        """Return the one site that the server protects.
-
-        A port decides only between sites that share a name: that of the proxy's listener may be
-        mapped to another one, which callers see.
-        """
+        """Return the one site of the server; its port only decides between sites of one name."""
         found = self._named(server.name)
         if not found:
             return None
@@ -211,11 +205,10 @@ class SiteTable:
 def settled_table(
     of_file: Sequence[Site], of_realms: Iterable[Site], public_urls: Sequence[str] = ()
 ) -> SiteTable:
-    """Return the table of all sites, without the hosts that several owners claim.
+    """Return the table of all sites, without hosts that several owners claim. attacks: B4.
 
-    The rules file has its host names for every port, and the gateway those of its `public_urls`,
-    also where a realm has stored a site with them before. A name that two realms have, as databases
-    of former versions may, is refused for both. attacks: B4
+    The rules file and `public_urls` own their names for every port. A name of two realms, as in
+    older databases, is refused for both.
     """
     every = [(RULES_FILE, site) for site in of_file]
     every += [(f"the realm {site.realms[0]}", site) for site in of_realms]
@@ -247,7 +240,7 @@ def settled_table(
 
 
 def _shares_cookies(site: Site, reserved: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether the site has a cookie domain of the rules file, where another realm signs in."""
+    """Return whether a site of another realm has a cookie domain of the rules file."""
     own, realm = site.cookie_domain, site.realms[0]
     return own is not None and any(
         share_cookies(own, domain) and other != realm for domain, other in reserved

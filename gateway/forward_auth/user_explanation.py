@@ -1,4 +1,4 @@
-"""What the rules say about a user who has shown no credential: for operators, never for callers.
+"""The decision of the rules about a user without a credential: for operators, never for callers.
 
 The user is taken as signed in at the site now, or as the bearer of a token where the rule accepts
 no sessions, with the default scopes of the site's client. The token is one for the site.
@@ -24,7 +24,7 @@ from gateway.domain.ports.lookups import RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.roles import render_client_role
 from gateway.forward_auth.callers import CallerRights, LiveAccounts, current_rights
-from gateway.forward_auth.decisions import find_rule, judge
+from gateway.forward_auth.decisions import decide_for_caller, find_rule
 from gateway.forward_auth.site_table import Sites
 
 
@@ -39,10 +39,7 @@ class UserExplanations:
     async def explain(
         self, original: OriginalRequest, username: str, realm_name: str | None
     ) -> Decision:
-        """Return the decision about a user of the realm, by default of the site's first one.
-
-        Raises InvalidInput for an unknown realm or user, and StoreUnavailable.
-        """
+        """Return the decision about a user; raises InvalidInput and StoreUnavailable."""
         found = find_rule(await self._sites.table(), original)
         if not isinstance(found, tuple):
             return found
@@ -55,7 +52,7 @@ class UserExplanations:
             return Unauthenticated(
                 Reason.INVALID_SESSION, refusal, site, rule, may_sign_in=may_sign_in
             )
-        return judge(site, rule, await self._identity(site, rule, realm, user))
+        return decide_for_caller(site, rule, await self._identity(site, rule, realm, user))
 
     async def _realm(self, site: Site, name: str) -> RealmEntry:
         realm = await self._accounts.realm(name)

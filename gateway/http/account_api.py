@@ -19,16 +19,13 @@ from gateway.accounts import AccountUseCases
 from gateway.accounts.access import AccountAccess, AccountCaller, AccountRole
 from gateway.accounts.applications import OwnApplication, OwnConsent, shown_consent
 from gateway.accounts.credentials import (
-    AccountCredentials,
     Category,
     CodesLeft,
     OwnCredential,
     OwnCredentialType,
 )
-from gateway.accounts.profile import AccountGroups, AccountProfile, rules_for
+from gateway.accounts.profile import rules_for
 from gateway.accounts.sessions import (
-    AccountCertificates,
-    AccountSessions,
     OwnDevice,
     OwnSession,
     SignInCertificate,
@@ -69,10 +66,7 @@ _TRUE: Final = "true"
 
 @dataclass(frozen=True, slots=True)
 class AccountRequest:
-    """An admitted request; `path` are the values of the placeholders, `body` is JSON.
-
-    `texts` returns those of the user's language.
-    """
+    """An admitted request with its JSON `body`; `texts` returns those of the user's language."""
 
     caller: AccountCaller
     path: Mapping[str, str]
@@ -103,20 +97,22 @@ _LARGEST: Final = 256 * 1024
 """Bytes of a profile: a hundred attributes of a few values."""
 
 
-class _Profile:
-    def __init__(self, profile: AccountProfile) -> None:
-        self._profile = profile
+class AccountApi:
+    """What answers the operations: a use case each."""
 
-    async def read(self, request: AccountRequest) -> Reply:
+    def __init__(self, use_cases: AccountUseCases) -> None:
+        self._use_cases = use_cases
+
+    async def get_profile(self, request: AccountRequest) -> Reply:
         wanted = request.flag("userProfileMetadata", default=True)
-        found = await self._profile.read(request.caller, with_metadata=wanted)
+        found = await self._use_cases.profile.read_profile(request.caller, with_metadata=wanted)
         document = render_own_profile(found.user, found.values, found.metadata)
         return json_reply(document, content_type=JSON_UTF8)
 
-    async def replace(self, request: AccountRequest) -> Reply:
+    async def replace_profile(self, request: AccountRequest) -> Reply:
         sent = parse_own_profile(request.body)
         try:
-            await self._profile.replace(request.caller, sent)
+            await self._use_cases.profile.replace_profile(request.caller, sent)
         except ProfileRejected as rejected:
             taken = is_conflict(rejected.violations)
             document = render_violations(rejected.violations, rules_for(request.caller))
@@ -124,22 +120,85 @@ class _Profile:
             return json_reply(document, status=status)
         return Reply(HTTPStatus.NO_CONTENT)
 
+    async def list_credentials(self, request: AccountRequest) -> Reply:
+        found = await self._use_cases.credentials.list_credentials(request.caller)
+        wanted, listed = request.query.get("type"), request.flag("user-credentials", default=True)
+        document = [_type(one, listed=listed) for one in found if wanted in {None, one.kind.type}]
+        return json_reply(document, content_type=JSON_UTF8)
+
+    async def label_credential(self, request: AccountRequest) -> Reply:
+        if request.body is not None and not isinstance(request.body, str):
+            raise InvalidRequest(_INVALID)
+        label = parse_own_label(request.body)
+        await self._use_cases.credentials.label_credential(
+            request.caller, request.path["id"], label
+        )
+        return Reply(HTTPStatus.NO_CONTENT)
+
+    async def remove_credential(self, request: AccountRequest) -> Reply:
+        await self._use_cases.credentials.remove_credential(request.caller, request.path["id"])
+        return Reply(HTTPStatus.NO_CONTENT)
+
+    async def list_sessions(self, request: AccountRequest) -> Reply:
+        found = await self._use_cases.sessions.list_sessions(request.caller)
+        return json_reply([_session(one) for one in found], content_type=JSON_UTF8)
+
+    async def list_devices(self, request: AccountRequest) -> Reply:
+        found = await self._use_cases.sessions.devices(request.caller)
+        return json_reply([_device(one) for one in found], content_type=JSON_UTF8)
+
+    async def end_sessions(self, request: AccountRequest) -> Reply:
+        await self._use_cases.sessions.end_all(request.caller, current=request.flag("current"))
+        return Reply(HTTPStatus.NO_CONTENT)
+
+    async def end_session(self, request: AccountRequest) -> Reply:
+        await self._use_cases.sessions.end(request.caller, request.path["id"])
+        return Reply(HTTPStatus.NO_CONTENT)
+
+    async def list_applications(self, request: AccountRequest) -> Reply:
+        name = request.query.get("name") or ""
+        found = await self._use_cases.applications.list_applications(request.caller, name)
+        texts = await request.texts()
+        document = [_application(request, one, texts) for one in found]
+        return json_reply(document, content_type=JSON_UTF8)
+
+    async def find_consent(self, request: AccountRequest) -> Reply:
+        found = await self._use_cases.consents.find_consent(
+            request.caller, request.path["clientId"]
+        )
+        if found is None:
+            return Reply(HTTPStatus.NO_CONTENT)
+        return await _consent(request, found)
+
+    async def store_consent(self, request: AccountRequest) -> Reply:
+        scopes, client_id = parse_consent(request.body), request.path["clientId"]
+        stored = await self._use_cases.consents.store_consent(request.caller, client_id, scopes)
+        return await _consent(request, stored)
+
+    async def revoke_consent(self, request: AccountRequest) -> Reply:
+        await self._use_cases.consents.revoke_consent(request.caller, request.path["clientId"])
+        return Reply(HTTPStatus.NO_CONTENT)
+
+    async def list_groups(self, request: AccountRequest) -> Reply:
+        brief = request.flag("briefRepresentation", default=True)
+        found = await self._use_cases.groups.list_groups(request.caller)
+        roles = {} if brief else await self._use_cases.groups.roles(request.caller)
+        details = {
+            one.id: GroupDetails(roles=None if brief else roles.get(one.id, EffectiveRoles()))
+            for one in found
+        }
+        document = [group_answer(one, details[one.id]) for one in found]
+        return json_reply(document, content_type=JSON_UTF8)
+
+    async def list_certificates(self, request: AccountRequest) -> Reply:
+        found = await self._use_cases.certificates.list_certificates(request.caller)
+        return json_reply([_certificate(one) for one in found], content_type=JSON_UTF8)
+
 
 async def _locales(request: AccountRequest) -> Reply:
     settings = request.caller.realm.localization
     supported = settings.supported_locales if settings.enabled else ()
     return json_reply(sorted(supported), content_type=JSON_UTF8)
-
-
-def profile_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
-    """Return the rows."""
-    handlers = _Profile(use_cases.profile)
-    body = Body("UserRepresentation", largest=_LARGEST)
-    return (
-        AccountOperation("GET", "", handlers.read),
-        AccountOperation("POST", "", handlers.replace, body),
-        AccountOperation("GET", "supportedLocales", _locales),
-    )
 
 
 _INVALID: Final = "invalidRequestMessage"
@@ -149,38 +208,6 @@ _CATEGORIES: Final = {
     Category.TWO_FACTOR: "two-factor",
     Category.PASSWORDLESS: "passwordless",
 }
-
-
-class _Credentials:
-    def __init__(self, credentials: AccountCredentials) -> None:
-        self._credentials = credentials
-
-    async def list(self, request: AccountRequest) -> Reply:
-        found = await self._credentials.list(request.caller)
-        wanted, listed = request.query.get("type"), request.flag("user-credentials", default=True)
-        document = [_type(one, listed=listed) for one in found if wanted in {None, one.kind.type}]
-        return json_reply(document, content_type=JSON_UTF8)
-
-    async def label(self, request: AccountRequest) -> Reply:
-        if request.body is not None and not isinstance(request.body, str):
-            raise InvalidRequest(_INVALID)
-        label = parse_own_label(request.body)
-        await self._credentials.label(request.caller, request.path["id"], label)
-        return Reply(HTTPStatus.NO_CONTENT)
-
-    async def remove(self, request: AccountRequest) -> Reply:
-        await self._credentials.remove(request.caller, request.path["id"])
-        return Reply(HTTPStatus.NO_CONTENT)
-
-
-def credential_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
-    """Return the rows."""
-    handlers = _Credentials(use_cases.credentials)
-    return (
-        AccountOperation("GET", "credentials", handlers.list),
-        AccountOperation("PUT", "credentials/{id}/label", handlers.label, _LABEL),
-        AccountOperation("DELETE", "credentials/{id}", handlers.remove),
-    )
 
 
 def _type(found: OwnCredentialType, *, listed: bool) -> dict[str, Any]:
@@ -214,38 +241,6 @@ def _codes(codes: CodesLeft) -> dict[str, Any]:
         found["warningMessageTitle"] = message("recovery-codes-number-remaining", str(codes.left))
         found["warningMessageDescription"] = message("recovery-codes-generate-new-codes")
     return found
-
-
-class _Sessions:
-    def __init__(self, sessions: AccountSessions) -> None:
-        self._sessions = sessions
-
-    async def list(self, request: AccountRequest) -> Reply:
-        found = await self._sessions.list(request.caller)
-        return json_reply([_session(one) for one in found], content_type=JSON_UTF8)
-
-    async def devices(self, request: AccountRequest) -> Reply:
-        found = await self._sessions.devices(request.caller)
-        return json_reply([_device(one) for one in found], content_type=JSON_UTF8)
-
-    async def end_all(self, request: AccountRequest) -> Reply:
-        await self._sessions.end_all(request.caller, current=request.flag("current"))
-        return Reply(HTTPStatus.NO_CONTENT)
-
-    async def end(self, request: AccountRequest) -> Reply:
-        await self._sessions.end(request.caller, request.path["id"])
-        return Reply(HTTPStatus.NO_CONTENT)
-
-
-def session_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
-    """Return the rows."""
-    handlers = _Sessions(use_cases.sessions)
-    return (
-        AccountOperation("GET", "sessions", handlers.list),
-        AccountOperation("GET", "sessions/devices", handlers.devices),
-        AccountOperation("DELETE", "sessions", handlers.end_all),
-        AccountOperation("DELETE", "sessions/{id}", handlers.end),
-    )
 
 
 def _session(one: OwnSession) -> dict[str, Any]:
@@ -283,49 +278,6 @@ def _seconds(instant: datetime) -> int:
     return int(instant.timestamp())
 
 
-_CONSENT = "applications/{clientId}/consent"
-
-
-class _Applications:
-    def __init__(self, use_cases: AccountUseCases) -> None:
-        self._applications = use_cases.applications
-        self._consents = use_cases.consents
-
-    async def list(self, request: AccountRequest) -> Reply:
-        name = request.query.get("name") or ""
-        found = await self._applications.list(request.caller, name)
-        texts = await request.texts()
-        document = [_application(request, one, texts) for one in found]
-        return json_reply(document, content_type=JSON_UTF8)
-
-    async def consent(self, request: AccountRequest) -> Reply:
-        found = await self._consents.find(request.caller, request.path["clientId"])
-        if found is None:
-            return Reply(HTTPStatus.NO_CONTENT)
-        return await _consent(request, found)
-
-    async def store(self, request: AccountRequest) -> Reply:
-        scopes = parse_consent(request.body)
-        stored = await self._consents.store(request.caller, request.path["clientId"], scopes)
-        return await _consent(request, stored)
-
-    async def revoke(self, request: AccountRequest) -> Reply:
-        await self._consents.revoke(request.caller, request.path["clientId"])
-        return Reply(HTTPStatus.NO_CONTENT)
-
-
-def application_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
-    """Return the rows."""
-    handlers, body = _Applications(use_cases), Body("ConsentRepresentation")
-    return (
-        AccountOperation("GET", "applications", handlers.list),
-        AccountOperation("GET", _CONSENT, handlers.consent),
-        AccountOperation("POST", _CONSENT, handlers.store, body),
-        AccountOperation("PUT", _CONSENT, handlers.store, body),
-        AccountOperation("DELETE", _CONSENT, handlers.revoke),
-    )
-
-
 def _application(request: AccountRequest, own: OwnApplication, texts: Texts) -> dict[str, Any]:
     client, given = own.client, own.consent
     consent: dict[str, Any] = {}
@@ -349,31 +301,6 @@ async def _consent(request: AccountRequest, found: OwnConsent) -> Reply:
 
 _MANAGE: Final = (AccountRole.MANAGE_ACCOUNT,)
 _VIEW: Final = (AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
-
-
-class _Groups:
-    def __init__(self, groups: AccountGroups) -> None:
-        self._groups = groups
-
-    async def list(self, request: AccountRequest) -> Reply:
-        brief = request.flag("briefRepresentation", default=True)
-        found = await self._groups.list(request.caller)
-        roles = {} if brief else await self._groups.roles(request.caller)
-        document = [group_answer(one, _group_details(roles, one.id, brief=brief)) for one in found]
-        return json_reply(document, content_type=JSON_UTF8)
-
-
-def _group_details(roles: Mapping[str, EffectiveRoles], group: str, *, brief: bool) -> GroupDetails:
-    return GroupDetails(roles=None if brief else roles.get(group, EffectiveRoles()))
-
-
-class _Certificates:
-    def __init__(self, certificates: AccountCertificates) -> None:
-        self._certificates = certificates
-
-    async def list(self, request: AccountRequest) -> Reply:
-        found = await self._certificates.list(request.caller)
-        return json_reply([_certificate(one) for one in found], content_type=JSON_UTF8)
 
 
 def _certificate(seen: SignInCertificate) -> dict[str, Any]:
@@ -417,25 +344,6 @@ async def _verifiable_credentials(request: AccountRequest) -> Reply:  # noqa: AR
     raise InvalidRequest("Feature oid4vc-vci not enabled")
 
 
-def other_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
-    """Return the rows."""
-    groups = _Groups(use_cases.groups)
-    certificates = _Certificates(use_cases.certificates)
-    return (
-        AccountOperation("GET", "certificates", certificates.list),
-        AccountOperation("GET", "groups", groups.list),
-        AccountOperation("GET", "linked-accounts", _linked_accounts),
-        AccountOperation("GET", "linked-accounts/{alias}", _link),
-        AccountOperation("DELETE", "linked-accounts/{alias}", _unlink),
-        AccountOperation("GET", "resources", _resources),
-        AccountOperation("GET", "resources/shared-with-me", _resources),
-        AccountOperation("GET", "resources/shared-with-others", _resources),
-        AccountOperation("GET", "organizations", _organizations),
-        AccountOperation("GET", "verifiable-credentials", _verifiable_credentials),
-        AccountOperation("GET", "issued-verifiable-credentials", _verifiable_credentials),
-    )
-
-
 ROOT: Final = "/realms/{realm}/account"
 ROUTES: Final = (ROOT, f"{ROOT}/{{rest:path}}")
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -471,7 +379,7 @@ class AccountEndpoint(RealmEndpoint):
         receive: Receive,  # noqa: ARG002 - the body is JSON
         exchange: Exchange,  # noqa: ARG002
     ) -> Parameters:
-        return Parameters.of(parse_form(scope["query_string"]))
+        return Parameters.from_pairs(parse_form(scope["query_string"]))
 
     async def _reply(
         self, request: ProtocolRequest, exchange: Exchange, scope: Scope, receive: Receive
@@ -536,14 +444,41 @@ async def _unreachable(request: ProtocolRequest, exchange: Exchange) -> Reply:  
     raise LookupError("an operation answers")
 
 
+_PROFILE_BODY: Final = Body("UserRepresentation", largest=_LARGEST)
+_CONSENT_BODY: Final = Body("ConsentRepresentation")
+_CONSENT: Final = "applications/{clientId}/consent"
+
+
 def account_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
     """Return every row."""
+    own = AccountApi(use_cases)
     return (
-        *profile_operations(use_cases),
-        *session_operations(use_cases),
-        *credential_operations(use_cases),
-        *application_operations(use_cases),
-        *other_operations(use_cases),
+        AccountOperation("GET", "", own.get_profile),
+        AccountOperation("POST", "", own.replace_profile, _PROFILE_BODY),
+        AccountOperation("GET", "supportedLocales", _locales),
+        AccountOperation("GET", "sessions", own.list_sessions),
+        AccountOperation("GET", "sessions/devices", own.list_devices),
+        AccountOperation("DELETE", "sessions", own.end_sessions),
+        AccountOperation("DELETE", "sessions/{id}", own.end_session),
+        AccountOperation("GET", "credentials", own.list_credentials),
+        AccountOperation("PUT", "credentials/{id}/label", own.label_credential, _LABEL),
+        AccountOperation("DELETE", "credentials/{id}", own.remove_credential),
+        AccountOperation("GET", "applications", own.list_applications),
+        AccountOperation("GET", _CONSENT, own.find_consent),
+        AccountOperation("POST", _CONSENT, own.store_consent, _CONSENT_BODY),
+        AccountOperation("PUT", _CONSENT, own.store_consent, _CONSENT_BODY),
+        AccountOperation("DELETE", _CONSENT, own.revoke_consent),
+        AccountOperation("GET", "certificates", own.list_certificates),
+        AccountOperation("GET", "groups", own.list_groups),
+        AccountOperation("GET", "linked-accounts", _linked_accounts),
+        AccountOperation("GET", "linked-accounts/{alias}", _link),
+        AccountOperation("DELETE", "linked-accounts/{alias}", _unlink),
+        AccountOperation("GET", "resources", _resources),
+        AccountOperation("GET", "resources/shared-with-me", _resources),
+        AccountOperation("GET", "resources/shared-with-others", _resources),
+        AccountOperation("GET", "organizations", _organizations),
+        AccountOperation("GET", "verifiable-credentials", _verifiable_credentials),
+        AccountOperation("GET", "issued-verifiable-credentials", _verifiable_credentials),
     )
 
 

@@ -144,10 +144,7 @@ class PageHandler(ABC):
         self,
         visitor: Visitor,  # noqa: ARG002 - this page has no form
     ) -> Notice | AccountView | None:
-        """Take the form of the page.
-
-        Return what was changed, the page again with what is wrong, or None where there is no form.
-        """
+        """Take the form: return the change, the page with what is wrong, or None."""
         return None
 
 
@@ -185,7 +182,7 @@ class Console:
         self, handler: PageHandler, request: BrowserRequest, exchange: Exchange
     ) -> Reply:
         """Answer a request to a page: show it, or take its form."""
-        client = await self._clients.find(request.protocol)
+        client = await self._clients.find_console(request.protocol)
         identity = await self.identity(request, client)
         if identity is None and request.is_form:
             return self.see_other(request, handler.page)
@@ -213,7 +210,7 @@ class Console:
         self, request: BrowserRequest, client: ClientEntry
     ) -> BrowserIdentity | None:
         """Return the user who is signed in to the console."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         if identity is None:
             return None
         realm, now = request.protocol.realm.realm, request.protocol.now
@@ -234,7 +231,7 @@ class Console:
         protocol = request.protocol
         exchange.log.client = client.client.client_id
         visit = account_visit(protocol.realm, client, page, action, parameter)
-        browser = await self._cookies.browser(request)
+        browser = await self._cookies.read_browser(request)
         outcome = await self._sign_in.begin(protocol, visit, browser)
         return await self._replies.reply(request, exchange, outcome)
 
@@ -327,16 +324,13 @@ class AccountActions:
         self._logout = logout
 
     async def begin(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin a required action, after which the browser is back on the page it came from.
-
-        The link changes nothing: the user confirms every action on its own page.
-        """
+        """Begin a required action, after which the browser is back on the page."""
         sent = request.protocol.parameters
         named = _ACTION.fullmatch(sent.get("kc_action") or "")
         page = account_page(sent.get("page") or "")
         if named is None or page is None:
             raise invalid_request_page("no action, or no page of the console")
-        client = await self._clients.find(request.protocol)
+        client = await self._clients.find_console(request.protocol)
         action, parameter = named.groups()
         return await self._console.begin(
             request, exchange, client, page, action=action, parameter=parameter
@@ -344,7 +338,7 @@ class AccountActions:
 
     async def sign_out(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """End the session of the browser."""
-        client = await self._clients.find(request.protocol)
+        client = await self._clients.find_console(request.protocol)
         identity = await self._console.identity(request, client)
         if identity is None:
             return self._console.see_other(request, AccountPage.PERSONAL_INFO)

@@ -67,7 +67,7 @@ class PersonalInfo(PageHandler):
 
     async def change(self, visitor: Visitor) -> Notice | PersonalInfoPage:
         try:
-            await self.profile.store(visitor.caller, visitor.form)
+            await self.profile.store_profile(visitor.caller, visitor.form)
         except ProfileRejected as rejected:
             fields = self.profile.fields(visitor.caller, visitor.form, rejected)
             return self._page(visitor, fields, Message(LocalizedText(MessageKey.INVALID_PROFILE)))
@@ -133,7 +133,7 @@ class SigningIn(PageHandler):
     roles: ClassVar = (AccountRole.VIEW_PROFILE, AccountRole.MANAGE_ACCOUNT)
 
     async def show(self, visitor: Visitor, message: Message | None) -> SigningInPage:
-        found = await self.credentials.list(visitor.caller)
+        found = await self.credentials.list_credentials(visitor.caller)
         return SigningInPage(
             frame=visitor.frame,
             sections=tuple(self._section(visitor, one) for one in found if one.kind.type in _SHOWN),
@@ -189,7 +189,7 @@ class Certificates(PageHandler):
     roles: ClassVar = (AccountRole.VIEW_PROFILE, AccountRole.MANAGE_ACCOUNT)
 
     async def show(self, visitor: Visitor, message: Message | None) -> CertificatesPage:
-        found = await self.certificates.list(visitor.caller)
+        found = await self.certificates.list_certificates(visitor.caller)
         return CertificatesPage(
             frame=visitor.frame,
             certificates=tuple(map(_certificate_row, found)),
@@ -223,7 +223,7 @@ class DeviceActivity(PageHandler):
     roles: ClassVar = (AccountRole.VIEW_PROFILE, AccountRole.MANAGE_ACCOUNT)
 
     async def show(self, visitor: Visitor, message: Message | None) -> DeviceActivityPage:
-        found = await self.sessions.list(visitor.caller)
+        found = await self.sessions.list_sessions(visitor.caller)
         by_use = sorted(found, key=lambda one: one.session.refreshed_at, reverse=True)
         current_first = sorted(by_use, key=lambda one: not one.is_current)
         return DeviceActivityPage(
@@ -285,7 +285,7 @@ class ApplicationPages(PageHandler):
 
     async def show(self, visitor: Visitor, message: Message | None) -> ApplicationsPage:
         caller = visitor.caller
-        found = await self.applications.list(caller)
+        found = await self.applications.list_applications(caller)
         return ApplicationsPage(
             frame=visitor.frame,
             action=visitor.url(self.page),
@@ -298,7 +298,7 @@ class ApplicationPages(PageHandler):
         if not client_id or len(client_id) > _LONGEST_CLIENT_ID:
             return None
         try:
-            await self.consents.revoke(visitor.caller, client_id)
+            await self.consents.revoke_consent(visitor.caller, client_id)
         except MissingPart:
             return None  # the application was removed meanwhile
         return Notice.CONSENT_REMOVED
@@ -334,6 +334,6 @@ class Groups(PageHandler):
     roles: ClassVar = (AccountRole.VIEW_GROUPS,)
 
     async def show(self, visitor: Visitor, message: Message | None) -> GroupsPage:
-        found = await self.groups.list(visitor.caller)
+        found = await self.groups.list_groups(visitor.caller)
         rows = tuple(GroupRow(one.name, one.plain_path if one.parent else "") for one in found)
         return GroupsPage(frame=visitor.frame, groups=rows, message=message)

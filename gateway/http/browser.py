@@ -16,11 +16,12 @@ Keycloak: 12.10 authorization, 12.11 cookies, 12.12 login pages; ClientRepresent
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
 import orjson
@@ -88,13 +89,16 @@ class Cookie:
     lifespan: timedelta | None = None
 
 
-def expired(name: CookieName) -> Cookie:
-    """Return the cookie that removes one."""
-    return Cookie(name, "", timedelta())
+EXPIRED: Final = {name: Cookie(name, "", timedelta()) for name in CookieName}
+"""The cookie that removes one, by its name."""
 
 
-def read_cookies(header: str | None) -> Mapping[str, tuple[str, ...]]:
-    """Return the values of each name in the order of the header; what is malformed is left out.
+Cookies = Mapping[str, tuple[str, ...]]
+"""Values by name: there are several values where pages of other hosts have added some."""
+
+
+def read_cookies(header: str | None) -> Cookies:
+    """Return the cookies of a header in its order, without malformed ones.
 
     A name may occur several times: the caller takes the first value that it can verify.
     """
@@ -200,7 +204,7 @@ def client_of(error: Exception) -> Client | None:
 
 
 def page_status(error: Exception, status: int) -> int:
-    """Return the status of the page of an error; `status` is what a client gets."""
+    """Return the status of the page of an error; `status` is the one that a client gets."""
     if isinstance(error, OAuthError) and (error.error, error.description) in _ERROR_TEXTS:
         return HTTPStatus.BAD_REQUEST
     return status
@@ -225,11 +229,10 @@ def _error_text(error: Exception) -> LocalizedText:
 
 @dataclass(frozen=True, slots=True)
 class BrowserRequest:
-    """A request of a browser. `form` is what the user typed; `is_form` tells a POST from a GET."""
+    """A request of a browser; `form` has the values that the user typed, `is_form` means POST."""
 
     protocol: ProtocolRequest
-    cookies: Mapping[str, tuple[str, ...]] = field(repr=False)
-    """By name: there are several values where pages of other hosts have added some."""
+    cookies: Cookies = field(repr=False)
     preferences: LocalePreferences
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_form: bool = False
@@ -296,17 +299,17 @@ class BrowserEndpoint(GuardedEndpoint):
         query = parse_form(query_string)
         from_body = is_post and not self._has_own_forms
         names = [name for name, _ in query]
-        parameters = Parameters.of(body, names) if from_body else Parameters.of(query)
+        parameters = (
+            Parameters.from_pairs(body, names) if from_body else Parameters.from_pairs(query)
+        )
+        cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
         request = BrowserRequest(
             protocol=await self._context.request(entry, exchange.facts, parameters),
-            cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-            preferences=locale_preferences(exchange, parameters),
+            cookies=cookies,
+            preferences=locale_preferences(exchange, parameters, cookies),
             form=dict(reversed(body)) if self._has_own_forms else {},
             is_form=is_post,
         )
-        return await self._recorded(request, exchange)
-
-    async def _recorded(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         try:
             reply = await self._handler(request, exchange)
         except OAuthError as refusal:
@@ -350,7 +353,7 @@ async def record_refusal(
 ) -> None:
     """Record a refusal by the checks of the realm, before the request is read."""
     request = await context.request(entry, exchange.facts, Parameters())
-    request.event.begin(event)
+    request.event.kind = event
     context.events.refused(request, refusal)
 
 
@@ -372,14 +375,17 @@ async def error_page(
     return Reply(page.status, (*page.headers, *kept), page.body)
 
 
-def locale_preferences(exchange: Exchange, parameters: Parameters) -> LocalePreferences:
-    """Return the languages that a request asks for."""
+def locale_preferences(
+    exchange: Exchange, parameters: Parameters, cookies: Cookies | None = None
+) -> LocalePreferences:
+    """Return the languages that a request asks for; `cookies` are its own, if they were read."""
     headers = exchange.facts.headers
-    cookies = read_cookies(headers.text(b"cookie")).get(CookieName.LOCALE, ())
+    if cookies is None:
+        cookies = read_cookies(headers.text(b"cookie"))
     return LocalePreferences(
         chosen=parameters.get("kc_locale") or "",
         client=parameters.get("ui_locales") or "",
-        cookie=cookies[0] if cookies else "",
+        cookie=next(iter(cookies.get(CookieName.LOCALE, ())), ""),
         browser=headers.text(b"accept-language") or "",
     )
 
@@ -389,6 +395,10 @@ _LONGEST_COOKIE: Final = 3_800
 _REMEMBERED: Final = timedelta(days=365)
 _USERNAME: Final = "username:"
 _LONGEST_NAME: Final = 255
+_SEALED_FOR: Final = {
+    CookieName.AUTHENTICATION_SESSION: "authentication-session",
+    CookieName.RESTART: "restart",
+}
 
 
 class BrowserCookies:
@@ -398,80 +408,82 @@ class BrowserCookies:
         self._secrets = secrets
         self._identities = identities
 
-    async def browser(self, request: BrowserRequest) -> Browser:
-        """Return what is known of the browser; raises StoreUnavailable."""
-        context = _session_context(request.protocol)
-        ids = (
-            self._unsealed(value, context)
-            for value in request.cookies.get(CookieName.AUTHENTICATION_SESSION, ())
-        )
+    async def read_browser(self, request: BrowserRequest) -> Browser:
+        """Return the browser that the cookies describe; raises StoreUnavailable."""
         return Browser(
-            session_id=next((each for each in ids if each is not None), None),
-            identity=await self.identity(request),
+            session_id=self._unseal(request, CookieName.AUTHENTICATION_SESSION),
+            identity=await self.find_identity(request),
             remembered_username=_remembered(request)
             if request.protocol.realm.realm.login.remember_me
             else None,
         )
 
-    async def identity(self, request: BrowserRequest) -> BrowserIdentity | None:
+    async def find_identity(self, request: BrowserRequest) -> BrowserIdentity | None:
         """Return who is signed in: the first identity cookie that holds."""
         for value in request.cookies.get(CookieName.IDENTITY, ()):
-            found = await self._identities.find(request.protocol, value)
+            found = await self._identities.find_identity(request.protocol, value)
             if found is not None:
                 return found
         return None
 
-    def restart(self, request: BrowserRequest) -> dict[str, str] | None:
+    def find_restart_request(self, request: BrowserRequest) -> dict[str, str] | None:
         """Return the request of the last sign-in, as `AuthorizationRequest.stored` wrote it."""
-        for value in request.cookies.get(CookieName.RESTART, ()):
-            found = self._unsealed(value, _restart_context(request.protocol))
-            if found is not None:
-                document: dict[str, Any] = orjson.loads(found)
-                return document
-        return None
+        found = self._unseal(request, CookieName.RESTART)
+        document: dict[str, str] | None = None if found is None else orjson.loads(found)
+        return document
 
-    def began(self, request: ProtocolRequest, session: AuthenticationSession) -> tuple[Cookie, ...]:
-        """Return the cookies of a sign-in that waits for the user."""
-        cookies = [self.of_sign_ins(request, session.id)]
-        stored = orjson.dumps(dict(session.request)).decode()
-        restart = self._secrets.seal(stored, _restart_context(request))
-        if len(restart) <= _LONGEST_COOKIE:
-            cookies.append(Cookie(CookieName.RESTART, restart))
-        return tuple(cookies)
-
-    def of_sign_ins(self, request: ProtocolRequest, session_id: str) -> Cookie:
-        """Return the cookie that names the sign-ins of the browser."""
-        sealed_id = self._secrets.seal(session_id, _session_context(request))
-        return Cookie(CookieName.AUTHENTICATION_SESSION, sealed_id)
-
-    def signed_in(
-        self, request: ProtocolRequest, session: UserSession, remember: str | None
+    def issue_sign_in_cookies(
+        self, request: ProtocolRequest, session: AuthenticationSession
     ) -> tuple[Cookie, ...]:
-        """Return the cookies of a session that was begun; `remember` "" forgets the user name."""
+        """Return the cookies of a sign-in that waits for the user."""
+        stored = orjson.dumps(dict(session.request)).decode()
+        named = self._sealed(request, CookieName.AUTHENTICATION_SESSION, session.id)
+        restart = self._sealed(request, CookieName.RESTART, stored)
+        return (named, restart) if len(restart.value) <= _LONGEST_COOKIE else (named,)
+
+    def issue_session_cookies(
+        self,
+        request: ProtocolRequest,
+        session: UserSession,
+        remember: str | None,
+        session_id: str | None,
+    ) -> tuple[Cookie, ...]:
+        """Return the cookies of a session that was begun; `remember` "" forgets the user name.
+
+        `session_id` is the new id of the sign-ins in other tabs, None where it has not changed.
+        """
         issued = issue_identity(request.realm, request.issuer, session, request.now)
         cookies = [
             Cookie(CookieName.IDENTITY, issued.identity, issued.max_age),
             Cookie(CookieName.SESSION, issued.session, issued.session_max_age),
-            expired(CookieName.RESTART),
+            EXPIRED[CookieName.RESTART],
         ]
         if remember:
             name = f"{_USERNAME}{quote(remember, safe='')}"
             cookies.append(Cookie(CookieName.REMEMBER_ME, name, _REMEMBERED))
         elif remember is not None:
-            cookies.append(expired(CookieName.REMEMBER_ME))
+            cookies.append(EXPIRED[CookieName.REMEMBER_ME])
+        if session_id is not None:
+            cookies.append(self._sealed(request, CookieName.AUTHENTICATION_SESSION, session_id))
         return tuple(cookies)
 
-    def _unsealed(self, value: str, context: str) -> str | None:
-        try:
-            return self._secrets.unseal(value, context)
-        except SecretUnreadable:
-            return None
+    def _sealed(self, request: ProtocolRequest, name: CookieName, text: str) -> Cookie:
+        context = f"{_SEALED_FOR[name]}:{request.realm.realm.id}"
+        return Cookie(name, self._secrets.seal(text, context))
+
+    def _unseal(self, request: BrowserRequest, name: CookieName) -> str | None:
+        """Return the first value of a cookie that a gateway has sealed for the realm."""
+        context = f"{_SEALED_FOR[name]}:{request.protocol.realm.realm.id}"
+        for value in request.cookies.get(name, ()):
+            with suppress(SecretUnreadable):
+                return self._secrets.unseal(value, context)
+        return None
 
 
 def signed_out() -> tuple[Cookie, ...]:
-    """Return what removes the cookies of a signed-in user, and of sign-ins."""
+    """Return the cookies that remove those of a signed-in user, and of sign-ins."""
     names = CookieName.IDENTITY, CookieName.SESSION, CookieName.AUTHENTICATION_SESSION
-    return tuple(map(expired, (*names, CookieName.RESTART)))
+    return tuple(EXPIRED[name] for name in (*names, CookieName.RESTART))
 
 
 def _remembered(request: BrowserRequest) -> str | None:
@@ -480,14 +492,6 @@ def _remembered(request: BrowserRequest) -> str | None:
         if value.startswith(_USERNAME) and 0 < len(name) <= _LONGEST_NAME and name.isprintable():
             return name
     return None
-
-
-def _session_context(request: ProtocolRequest) -> str:
-    return f"authentication-session:{request.realm.realm.id}"
-
-
-def _restart_context(request: ProtocolRequest) -> str:
-    return f"restart:{request.realm.realm.id}"
 
 
 _CHECKER: Final = "stateChecker"

@@ -113,11 +113,7 @@ Verdict = tuple[ProxyVerdict, str | None]
 
 @dataclass(frozen=True, slots=True)
 class ForwardedCertificate:
-    """What the proxy's headers say about the client certificate; certificates are DER.
-
-    `chain` holds the other certificates that were sent. `reason` explains a verdict other than
-    VERIFIED.
-    """
+    """The proxy's report: DER of leaf and chain, and the reason unless VERIFIED."""
 
     leaf: bytes = field(repr=False)
     verdict: ProxyVerdict
@@ -184,11 +180,8 @@ class CertificateLookup(ABC):
         names = (cls.default_header, cls.default_chain_header, cls.default_verdict_header)
         return frozenset(map(_name, filter(None, names)))
 
-    def find(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
-        """Return what the headers report, None where the client sent no certificate.
-
-        `headers` are by lower-case name. Raises MalformedCertificate for anything else.
-        """
+    def find_certificate(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
+        """Return the report of headers, by lower-case name; raises MalformedCertificate."""
         size = sum(len(headers[name]) for name in self.headers if name in headers)
         if size > LONGEST_HEADERS:
             raise MalformedCertificate(f"header of {size} bytes, {LONGEST_HEADERS} are allowed")

@@ -28,10 +28,7 @@ _RESERVED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LookupFlag:
-    """A flag of Keycloak with its spellings, the preferred one first, and what it sets.
-
-    `field` is one of the settings. `lookup` names the only lookup that the flag is for; None: all.
-    """
+    """A flag: its spellings, the setting `field`, and the lookup, or None for all."""
 
     spellings: tuple[str, ...]
     field: str

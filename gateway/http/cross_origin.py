@@ -38,10 +38,7 @@ _PREFLIGHT: Final[Headers] = (
 
 @dataclass(frozen=True, slots=True)
 class CrossOrigin:
-    """The CORS headers of an endpoint: `methods` and `exposed` headers as they are sent.
-
-    `is_open`: any page may read the response until the client of the request is known.
-    """
+    """CORS headers; `is_open`: pages may read it until the client is known."""
 
     methods: bytes
     exposed: bytes = b""

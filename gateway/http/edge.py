@@ -89,7 +89,7 @@ class EdgeHeaderReader:
         self._with_hyphens = frozenset(name.replace(b"_", b"-") for name in by_proxy)
         """`<prefix>_0` of a chain has an underscore itself: its other spelling is reserved too."""
 
-    def read(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
+    def read_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
         """Return the headers that the edge needs, and one that is ambiguous."""
         values: dict[bytes, bytes] = {}
         ambiguous: bytes | None = None
@@ -120,10 +120,7 @@ class ProxyTrust:
         self._in_list = cached(64 * 1024)(self._listed)
 
     def accepts(self, client: tuple[str, int] | None, secret: bytes | None) -> bool:
-        """Tell whether to trust the proxy's headers.
-
-        `client` is the peer's address, None on a unix socket; `secret` the one that it sent.
-        """
+        """Tell whether a peer (None: unix socket) with this secret is our proxy."""
         if self._secret is None:
             return client is None
         if secret is None or not hmac.compare_digest(secret, self._secret):
@@ -168,10 +165,7 @@ _Values = tuple[bytes | None, ...]
 
 
 class EdgeRefusal(Exception):
-    """The proxy's headers contradict themselves; `str()` says how. The answer is 400.
-
-    `public_text` is the sentence for the caller.
-    """
+    """The proxy's headers contradict themselves; `str()` says how, for logs. 400."""
 
     public_text: ClassVar = "Malformed request from the proxy"
 
@@ -238,7 +232,7 @@ class Edge:
 
     def facts(self, scope: Scope) -> EdgeFacts:
         """Return the facts of one request; raises EdgeRefusal."""
-        headers = self._headers.read(scope["headers"])
+        headers = self._headers.read_headers(scope["headers"])
         client = scope["client"]
         if not self._trust.accepts(client, headers.values.get(PROXY_SECRET)):
             return self._without_proxy(scope, headers)
@@ -296,13 +290,13 @@ class Edge:
 
     def _decoded(self, headers: EdgeHeaders) -> CertificateEvidence | None:
         try:
-            found = self._lookup.find(headers.values)
+            found = self._lookup.find_certificate(headers.values)
             if found is None:
                 return None
             for authority in found.chain:
-                self._certificates.parse(authority)
+                self._certificates.parse_certificate(authority)
             return CertificateEvidence(
-                leaf=self._certificates.parse(found.leaf),
+                leaf=self._certificates.parse_certificate(found.leaf),
                 verdict=found.verdict,
                 lookup=self._lookup.name,
                 reason=found.reason,
@@ -336,10 +330,7 @@ def _parsed(text: str) -> str:
 
 
 def sent_proof(facts: EdgeFacts, addresses: Iterable[str]) -> SentProof:
-    """Return the proof of a request to the gateway, which clients reach at `addresses`.
-
-    The path may have been sent below the path of the address, or the proxy may have removed that.
-    """
+    """Return the proof of a request at `addresses`, with or without the path of these."""
     text = facts.headers.text(DPOP)
     if text is None:
         return NO_PROOF

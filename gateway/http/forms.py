@@ -63,10 +63,7 @@ async def read_body(
 
 
 async def read_form(receive: Receive, sent: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
-    """Return the decoded pairs of a request with the headers `sent`.
-
-    Another kind of body, or one without a type, counts as an empty form, as in Keycloak.
-    """
+    """Return the decoded pairs of a request; any other body counts as an empty form."""
     body = await read_body(receive, sent.get(b"content-length"))
     return parse_form(body) if is_form(sent.get(b"content-type")) else []
 

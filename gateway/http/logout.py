@@ -45,13 +45,13 @@ from gateway.http.exchange import Exchange
 from gateway.http.forms import parse_form
 from gateway.http.middleware import only_on_pages
 from gateway.http.pages import ResourceUrls
+from gateway.http.pages.page_values import View
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
     InfoPage,
     LoggedOutPage,
     LogoutConfirmationPage,
     LogoutFrame,
-    View,
 )
 from gateway.http.realm_endpoint import (
     Exemption,
@@ -64,8 +64,9 @@ from gateway.http.replies import NO_STORE, Reply
 from gateway.protocol.authorization import PageError
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.identity_cookie import BrowserIdentity, LoginStatus, login_status
-from gateway.protocol.logout import AskToLogOut, BrowserLogout, LoggedOut, LogoutEndpoint
+from gateway.protocol.logout import AskToLogOut, BrowserLogout, LoggedOut, log_out_by_token
 from gateway.protocol.requests import Parameters, ProtocolRequest
+from gateway.protocol.session_tokens import ProtocolServices
 
 CONFIRM_PATH: Final = "protocol/openid-connect/logout/logout-confirm"
 LOGOUT_PATH: Final = "protocol/openid-connect/logout"
@@ -92,7 +93,7 @@ class BrowserLogoutHandler:
 
     async def begin(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Log out, or ask whether to: what a client or a link of its pages leads to."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         outcome = await self._logout.begin(request.protocol, identity)
         if isinstance(outcome, AskToLogOut):
             return await self._ask(request, outcome)
@@ -100,7 +101,7 @@ class BrowserLogoutHandler:
 
     async def confirm(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Take the answer to the question."""
-        identity = await self._cookies.identity(request)
+        identity = await self._cookies.find_identity(request)
         stored = self._opened(request, identity) if "confirmLogout" in request.form else None
         outcome = await self._logout.confirm(request.protocol, identity, stored)
         return await self._logged_out(request, exchange, outcome)
@@ -201,7 +202,7 @@ _TOKEN = "refresh_token"  # noqa: S105 - a parameter
 class LogoutHandlers:
     """What answers the URLs, and what renders their pages."""
 
-    of_clients: LogoutEndpoint
+    protocol: ProtocolServices
     of_browsers: BrowserLogoutHandler
     pages: PageReplies
 
@@ -209,20 +210,21 @@ class LogoutHandlers:
 class LogoutHandler:
     """Answers clients itself, browsers by their handler."""
 
-    def __init__(self, of_clients: LogoutEndpoint, of_browsers: BrowserLogoutHandler) -> None:
-        self._of_clients = of_clients
+    def __init__(self, services: ProtocolServices, of_browsers: BrowserLogoutHandler) -> None:
+        self._services = services
         self._of_browsers = of_browsers
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:
         """Return 204 to a client once the session has ended; to a browser a page or a redirect."""
         if request.parameters.raw(_TOKEN) is None:
+            cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
             browser = BrowserRequest(
                 protocol=request,
-                cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-                preferences=locale_preferences(exchange, request.parameters),
+                cookies=cookies,
+                preferences=locale_preferences(exchange, request.parameters, cookies),
             )
             return await self._of_browsers.begin(browser, exchange)
-        caller = await self._of_clients.answer(request)
+        caller = await log_out_by_token(self._services, request)
         exchange.log.client = caller.entry.client.client_id
         return Reply(HTTPStatus.NO_CONTENT, only_on_pages(request.realm.realm.security_headers))
 
@@ -252,7 +254,7 @@ class LogoutRoute(RealmEndpoint):
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
         if scope["method"] == "POST":
             return await super()._parameters(scope, receive, exchange)
-        sent = Parameters.of(parse_form(scope["query_string"]))
+        sent = Parameters.from_pairs(parse_form(scope["query_string"]))
         # A refresh token in a URL is never used.
         kept = {name: text for name, text in sent.values.items() if name != _TOKEN}
         return Parameters(kept, sent.repeated_names)
@@ -276,7 +278,7 @@ def build_logout_routes(handlers: LogoutHandlers, context: RealmContext) -> list
         event=EventType.LOGOUT,
         exempt=ENDING,
     )
-    of_all = LogoutHandler(handlers.of_clients, handlers.of_browsers)
+    of_all = LogoutHandler(handlers.protocol, handlers.of_browsers)
     logout = LogoutRoute(LOGOUT, of_all, context, handlers.pages)
     return [Route(LOGOUT, logout), Route(CONFIRM, confirm)]
 
@@ -357,7 +359,7 @@ class _StatusEndpoint(GuardedEndpoint):
         _require_method(scope)
         if entry is None:
             raise RealmNotFound("the path names no realm")
-        parameters = Parameters.of(parse_form(scope["query_string"]))
+        parameters = Parameters.from_pairs(parse_form(scope["query_string"]))
         request = await self._context.request(entry, exchange.facts, parameters)
         cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
         found = await login_status(

@@ -38,10 +38,7 @@ Data = Mapping[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of one part: `probe` raises if it fails, and returns data for the report.
-
-    Where `decides` is False, a failure is reported and the worker stays ready.
-    """
+    """A check: `probe` raises or returns data; the worker is not ready if it `decides`."""
 
     name: str
     probe: Callable[[], Awaitable[Data]]
@@ -49,10 +46,7 @@ class Check:
 
 
 class CheckFailed(RealmgateError):
-    """A check failed; `str()` says why, for operators.
-
-    Where `decides` is False the worker stays ready, whatever the check says.
-    """
+    """A check failed; `str()` is for operators. The worker stays ready unless it `decides`."""
 
     def __init__(self, reason: str, *, decides: bool = True) -> None:
         super().__init__(reason)

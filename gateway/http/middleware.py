@@ -146,9 +146,9 @@ class RequestLog:
             if trace is not None:
                 trace.end(status)
             trace_id = None if trace is None else trace.trace_id
-            self._write(scope, exchange, status, perf_counter() - started, trace_id)
+            self._write_line(scope, exchange, status, perf_counter() - started, trace_id)
 
-    def _write(
+    def _write_line(
         self, scope: Scope, exchange: Exchange, status: int, seconds: float, trace_id: str | None
     ) -> None:
         self._metrics.request(exchange.route, scope["method"], status, seconds)
@@ -214,13 +214,13 @@ class SecurityHeadersMiddleware:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                values = exchange.security_headers or await self._find(scope)
+                values = exchange.security_headers or await self._find_headers(scope)
                 message["headers"] = [*message["headers"], *on_every_response(values)]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
-    async def _find(self, scope: Scope) -> SecurityHeaders:
+    async def _find_headers(self, scope: Scope) -> SecurityHeaders:
         name = _realm_in_path(scope)
         # A store may reject control characters, and no realm has them in its name.
         if name is None or len(name) > LONGEST_REALM_NAME or not name.isprintable():

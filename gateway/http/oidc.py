@@ -51,16 +51,17 @@ from gateway.http.replies import (
     jwt_reply,
     oauth_error,
 )
-from gateway.protocol.authorization import PushedRequestEndpoint
-from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
+from gateway.protocol.authorization import push_request
+from gateway.protocol.device_authorization import authorize_device
 from gateway.protocol.discovery import key_set, openid_configuration, realm_information
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.introspection import IntrospectionEndpoint
+from gateway.protocol.introspection import introspect_token
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.revocation import RevocationEndpoint
-from gateway.protocol.token_endpoint import TokenEndpoint
+from gateway.protocol.revocation import revoke_token
+from gateway.protocol.session_tokens import ProtocolServices
+from gateway.protocol.token_endpoint import issue_token
 from gateway.protocol.tokens import sign_introspection, with_access_token_claims_as_jwt
-from gateway.protocol.userinfo import UserinfoEndpoint
+from gateway.protocol.userinfo import get_userinfo
 
 _NEVER_CACHED: Final[Headers] = (
     (b"cache-control", b"no-cache, must-revalidate, no-transform, no-store"),
@@ -136,11 +137,11 @@ def _information(request: ProtocolRequest) -> Reply:
     return json_reply(document, headers=(_FOR_EACH_ORIGIN,), content_type=JSON_UTF8)
 
 
-async def introspect(
-    endpoint: IntrospectionEndpoint, request: ProtocolRequest, exchange: Exchange
+async def answer_introspection(
+    services: ProtocolServices, request: ProtocolRequest, exchange: Exchange
 ) -> Reply:
     """Return the state and the claims of a token."""
-    caller, answer = await endpoint.answer(request)
+    caller, answer = await introspect_token(services, request)
     exchange.log.client = caller.entry.client.client_id
     if answer["active"]:
         exchange.log.token_id = str(answer["jti"])
@@ -151,11 +152,11 @@ async def introspect(
     return json_reply(with_access_token_claims_as_jwt(request, client, accept, answer))
 
 
-async def revoke(
-    endpoint: RevocationEndpoint, request: ProtocolRequest, exchange: Exchange
+async def answer_revocation(
+    services: ProtocolServices, request: ProtocolRequest, exchange: Exchange
 ) -> Reply:
     """Return 200 with an empty body, or with the reason why nothing was revoked."""
-    caller, refusal = await endpoint.answer(request)
+    caller, refusal = await revoke_token(services, request)
     exchange.log.client = caller.entry.client.client_id
     if refusal is not None:
         exchange.log.reason = str(refusal.reason)
@@ -163,56 +164,54 @@ async def revoke(
     return Reply(HTTPStatus.OK, only_on_pages(request.realm.realm.security_headers))
 
 
-async def userinfo(
-    endpoint: UserinfoEndpoint, request: ProtocolRequest, exchange: Exchange
+async def answer_userinfo(
+    services: ProtocolServices, request: ProtocolRequest, exchange: Exchange
 ) -> Reply:
     """Return the claims of the user of an access token, in JSON or as a JWT."""
-    active, answer = await endpoint.answer(request)
+    active, answer = await get_userinfo(services, request)
     exchange.log.client = active.client.client.client_id
     exchange.log.token_id = str(active.claims["jti"])
     return jwt_reply(answer, "application/jwt") if isinstance(answer, str) else json_reply(answer)
 
 
-async def push_request(
-    endpoint: PushedRequestEndpoint, request: ProtocolRequest, exchange: Exchange
+async def answer_pushed_request(
+    services: ProtocolServices, request: ProtocolRequest, exchange: Exchange
 ) -> Reply:
     """Return 201 and the reference of the request. Spec: RFC 9126 §2.2."""
-    caller, pushed = await endpoint.answer(request)
+    caller, pushed = await push_request(
+        services.clients, services.checks, services.constraint, request
+    )
     exchange.log.client = caller.entry.client.client_id
     seconds = pushed.lifespan // timedelta(seconds=1)
     document = {"request_uri": pushed.request_uri, "expires_in": seconds}
     return json_reply(document, status=HTTPStatus.CREATED)
 
 
-async def authorize_device(
-    endpoint: DeviceAuthorizationEndpoint, request: ProtocolRequest, exchange: Exchange
+async def answer_device(
+    services: ProtocolServices, request: ProtocolRequest, exchange: Exchange
 ) -> Reply:
     """Return the codes of a device. Spec: RFC 8628 §3.2."""
-    caller, codes = await endpoint.answer(request)
+    caller, codes = await authorize_device(services, request)
     exchange.log.client = caller.entry.client.client_id
     return json_reply(codes.document())
 
 
-class TokenHandler:
-    """Answers token requests, and counts them by grant and outcome."""
-
-    def __init__(self, endpoint: TokenEndpoint, metrics: Metrics) -> None:
-        self._endpoint = endpoint
-        self._metrics = metrics
-
-    async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:
-        grant_type = request.parameters.raw("grant_type") or ""
-        count = partial(self._metrics.token_grant, request.realm.realm.name, grant_type)
-        try:
-            caller, tokens = await self._endpoint.answer(request)
-        except OAuthError as error:
-            count(error.error)
-            raise
-        count("issued")
-        exchange.log.client = caller.entry.client.client_id
-        exchange.log.client_auth_method = caller.method
-        exchange.log.token_id = tokens.token_id
-        return json_reply(tokens.document())
+async def answer_token_request(
+    services: ProtocolServices, metrics: Metrics, request: ProtocolRequest, exchange: Exchange
+) -> Reply:
+    """Return tokens; count the request by grant and outcome."""
+    grant_type = request.parameters.raw("grant_type") or ""
+    count = partial(metrics.token_grant, request.realm.realm.name, grant_type)
+    try:
+        caller, tokens = await issue_token(services, request)
+    except OAuthError as error:
+        count(error.error)
+        raise
+    count("issued")
+    exchange.log.client = caller.entry.client.client_id
+    exchange.log.client_auth_method = caller.method
+    exchange.log.token_id = tokens.token_id
+    return json_reply(tokens.document())
 
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"
@@ -254,44 +253,32 @@ _CHALLENGED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolEndpoints:
-    """The rules of the endpoints that take parameters."""
-
-    token: TokenEndpoint
-    introspection: IntrospectionEndpoint
-    revocation: RevocationEndpoint
-    userinfo: UserinfoEndpoint
-    pushed_requests: PushedRequestEndpoint
-    devices: DeviceAuthorizationEndpoint
-
-
 def build_routes(
-    context: RealmContext, endpoints: ProtocolEndpoints, metrics: Metrics
+    context: RealmContext, services: ProtocolServices, metrics: Metrics
 ) -> list[BaseRoute]:
     """Return every URL of the protocol, the busiest first."""
-    post, each = ("POST",), endpoints
+    post = ("POST",)
     rows = (
         _Row(
             f"{_PROTOCOL}/token",
-            TokenHandler(each.token, metrics),
+            partial(answer_token_request, services, metrics),
             post,
             NO_STORE,
             cross_origin=FOR_CLIENTS,
         ),
         _Row(
-            f"{_PROTOCOL}/token/introspect", partial(introspect, each.introspection), post, NO_STORE
+            f"{_PROTOCOL}/token/introspect", partial(answer_introspection, services), post, NO_STORE
         ),
         _Row(
             f"{_PROTOCOL}/revoke",
-            partial(revoke, each.revocation),
+            partial(answer_revocation, services),
             post,
             NO_STORE,
             cross_origin=FOR_CLIENTS,
         ),
         _Row(
             f"{_PROTOCOL}/userinfo",
-            partial(userinfo, each.userinfo),
+            partial(answer_userinfo, services),
             ("GET", "HEAD", "POST"),
             NO_STORE,
             _CHALLENGED,
@@ -299,14 +286,14 @@ def build_routes(
         ),
         _Row(
             f"{_PROTOCOL}/ext/par/request",
-            partial(push_request, each.pushed_requests),
+            partial(answer_pushed_request, services),
             post,
             NO_STORE,
             cross_origin=FOR_CLIENTS,
         ),
         _Row(
             f"{_PROTOCOL}/auth/device",
-            partial(authorize_device, each.devices),
+            partial(answer_device, services),
             post,
             NOT_KEPT,
             cross_origin=FOR_CLIENTS,

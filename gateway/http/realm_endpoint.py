@@ -40,7 +40,7 @@ from gateway.protocol.requests import (
     Parameters,
     ProtocolRequest,
     SendingPage,
-    require_enabled,
+    disabled_realm,
     require_https,
 )
 from gateway.protocol.sender_constraint import current_nonce
@@ -154,8 +154,8 @@ class GuardedEndpoint(ABC):
         facts = exchange.facts
         if self._checks_https and not facts.secure:
             require_https(realm, facts.remote_address)
-        if self._checks_enabled:
-            require_enabled(realm)
+        if self._checks_enabled and not realm.enabled:
+            raise disabled_realm()
 
     @final
     async def _find_realm(self, name: str, exchange: Exchange) -> RealmEntry | None:
@@ -209,10 +209,7 @@ class RealmContext:
         *,
         uses_certificate: bool = True,
     ) -> ProtocolRequest:
-        """Return a request to a realm; its certificate is evaluated by the rules of the realm.
-
-        Without `uses_certificate` it counts as not presented, and no store is asked about it.
-        """
+        """Return a request to a realm with its certificate evaluated, if `uses_certificate`."""
         now, evidence = self.clock.now(), facts.certificate if uses_certificate else None
         return ProtocolRequest(
             realm=entry,
@@ -314,4 +311,4 @@ class RealmEndpoint(GuardedEndpoint):
             return Parameters()
         form = await read_form(receive, exchange.facts.headers.values)
         query = scope["query_string"]
-        return Parameters.of(form, query_names(query) if query else ())
+        return Parameters.from_pairs(form, query_names(query) if query else ())

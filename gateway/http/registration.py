@@ -56,13 +56,13 @@ class _Registering:
 
     def provider(self) -> Provider:
         """Return what is answered."""
-        one = {"GET": self._see, "PUT": self._change, "DELETE": self._remove}
+        one = {"GET": self._see, "PUT": self._change, "DELETE": self._remove_client}
         return Provider({"POST": self._register}, one)
 
     async def _register(
         self, request: ProtocolRequest, _: str, document: Mapping[str, Any]
     ) -> Reply:
-        seen = await self._registrations.register(request, self._format, document)
+        seen = await self._registrations.register_client(request, self._format, document)
         url = _url(request, self._name, seen.client.client_id)
         return json_reply(
             self._write(request, seen, int(request.now.timestamp())),
@@ -72,19 +72,19 @@ class _Registering:
         )
 
     async def _see(self, request: ProtocolRequest, client_id: str, _: Mapping[str, Any]) -> Reply:
-        seen = await self._registrations.view(request, client_id)
+        seen = await self._registrations.view_client(request, client_id)
         return self._told(request, seen)
 
     async def _change(
         self, request: ProtocolRequest, client_id: str, document: Mapping[str, Any]
     ) -> Reply:
-        seen = await self._registrations.change(request, client_id, self._format, document)
+        seen = await self._registrations.change_client(request, client_id, self._format, document)
         return self._told(request, seen)
 
-    async def _remove(
+    async def _remove_client(
         self, request: ProtocolRequest, client_id: str, _: Mapping[str, Any]
     ) -> Reply:
-        await self._registrations.remove(request, client_id)
+        await self._registrations.remove_client(request, client_id)
         return Reply(HTTPStatus.NO_CONTENT)
 
     def _told(self, request: ProtocolRequest, seen: ClientView) -> Reply:

@@ -75,7 +75,7 @@ class RegistrationRequests:
     clients: ClientAuthenticator
     documents: RemoteDocuments
 
-    async def register(
+    async def register_client(
         self, request: ProtocolRequest, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         with _recorded_event(request, EventType.CLIENT_REGISTER):
@@ -83,29 +83,29 @@ class RegistrationRequests:
             await self.registration.admit(registrar, sent, document)
             if names_sector(document):
                 await check_sector(document, self.documents)
-            view = await self.registration.register(registrar, sent, document)
+            view = await self.registration.register_client(registrar, sent, document)
         request.event.client_id = view.client.client_id
         return view
 
-    async def view(self, request: ProtocolRequest, client_id: str) -> ClientView:
+    async def view_client(self, request: ProtocolRequest, client_id: str) -> ClientView:
         with _recorded_event(request, EventType.CLIENT_INFO):
-            view = await self.registration.view(await self._registrar(request), client_id)
+            view = await self.registration.view_client(await self._registrar(request), client_id)
         request.event.client_id = client_id
         return view
 
-    async def change(
+    async def change_client(
         self, request: ProtocolRequest, client_id: str, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         with _recorded_event(request, EventType.CLIENT_UPDATE, client_id):
             registrar = await self._registrar(request)
             if names_sector(document):
-                await self.registration.view(registrar, client_id)
+                await self.registration.view_client(registrar, client_id)
                 await check_sector(document, self.documents)
             return await self.registration.change(registrar, client_id, sent, document)
 
-    async def remove(self, request: ProtocolRequest, client_id: str) -> None:
+    async def remove_client(self, request: ProtocolRequest, client_id: str) -> None:
         with _recorded_event(request, EventType.CLIENT_DELETE, client_id):
-            await self.registration.remove(await self._registrar(request), client_id)
+            await self.registration.remove_client(await self._registrar(request), client_id)
 
     async def installation(
         self, request: ProtocolRequest, client_id: str, url: str
@@ -113,7 +113,7 @@ class RegistrationRequests:
         """Return how an adapter of the client reaches the realm at `url`; it is not for pages."""
         request = replace(request, page=NO_PAGE)
         if token_credential(request.authorization) is not None:
-            view = await self.view(request, client_id)
+            view = await self.view_client(request, client_id)
         else:
             with _recorded_event(request, EventType.CLIENT_INFO):
                 view = await self._own_view(request, client_id)
@@ -145,7 +145,7 @@ class RegistrationRequests:
             return Registrar(acting)
         token = credential.token
         try:
-            ours = self.tokens.read(request.realm, token, request.now)
+            ours = self.tokens.verify_token(request.realm, token, request.now)
         except InvalidToken:
             acting, origins = await self._bearer(request, credential)
             return Registrar(acting, token=token, origins=origins)
@@ -158,7 +158,7 @@ class RegistrationRequests:
         """Return the administrator, and the web origins of the client in use."""
         realm = request.realm.realm
         try:
-            active = await self.access_tokens.active(request, credential.token)
+            active = await self.access_tokens.find_active(request, credential.token)
             client = active.client.client
             await self.constraint.require(request, client, active.claims, credential)
         except InvalidToken as error:
@@ -178,7 +178,7 @@ def _recorded_event(
     request: ProtocolRequest, kind: EventType, client_id: str | None = None
 ) -> Iterator[None]:
     """Begin the event, and turn a refusal into the answer of OAuth."""
-    request.event.begin(kind)
+    request.event.kind = kind
     if client_id is not None:
         request.event.client_id = client_id
     try:

@@ -51,10 +51,7 @@ _SAMPLE: Final = {
 
 
 def load_mail_themes(folder: Path | None) -> Mapping[str, Template]:
-    """Return the template of each theme that has one, that of `""` is the built-in one.
-
-    Raises InvalidInput with the file for a template that does not render.
-    """
+    """Return the template of each theme, `""` for the built-in; raises InvalidInput."""
     built_in = (files("gateway.mail") / "templates" / HTML).read_text("utf-8")
     found = {"": _template({HTML: built_in})}
     for path in () if folder is None else sorted(folder.glob(f"*/{_FOLDER}")):
@@ -165,9 +162,9 @@ class MailRenderer:
         self._templates: Mapping[str, Template] = {}
         self._catalogs: Mapping[str, Catalog] = {}
 
-    async def render(self, mail: Mail) -> RenderedMail:
+    async def render_mail(self, mail: Mail) -> RenderedMail:
         """Return the mail in its language; where a text is missing, in English."""
-        own = await self._texts.find(mail.realm_id, fallbacks(mail.locale))
+        own = await self._texts.find_texts(mail.realm_id, fallbacks(mail.locale))
         texts = texts_for(mail.locale, own, self._built_in())
         title = texts.named(mail.realm_title)
         arguments = _arguments(mail, texts)
@@ -238,10 +235,7 @@ _POLICY: Final = SMTP.clone(cte_type="7bit")
 
 
 def message_bytes(server: MailServer, mail: Mail, rendered: RenderedMail) -> bytes:
-    """Return the whole message; raises MailNotSent for an address, ValueError for a text.
-
-    Its Message-ID and Date are the same each time it is sent, so that servers recognize a copy.
-    """
+    """Return the message, with a lasting Message-ID; raises MailNotSent, ValueError."""
     message = EmailMessage(_POLICY)
     message["From"] = _address(server.sender)
     message["To"] = _address(Mailbox(ascii_address(mail.recipient)))

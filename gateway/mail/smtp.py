@@ -55,7 +55,7 @@ class SmtpMailSender:
     async def send(self, server: MailServer, mail: Mail) -> None:
         recipient = ascii_address(mail.recipient)
         try:
-            rendered = await self._renderer.render(mail)
+            rendered = await self._renderer.render_mail(mail)
             content = message_bytes(server, mail, rendered)
         except ValueError as error:
             raise MailNotSent("the mail has a text that cannot be sent", is_final=True) from error
@@ -82,7 +82,7 @@ class SmtpMailSender:
         """Return a client that is connected, encrypted and authenticated as the realm asks."""
         token = None
         if server.token is not None and self._tokens is not None:
-            token = partial(self._tokens.get, server.token)
+            token = partial(self._tokens.get_token, server.token)
         client = aiosmtplib.SMTP(
             hostname=server.host,
             sock=opened,
@@ -114,10 +114,7 @@ def _abort(opened: socket.socket) -> None:
 
 
 def _refusal(server: MailServer, error: aiosmtplib.SMTPException | OSError) -> MailNotSent:
-    """Return the failure with the server's reply.
-
-    Only a refusal of the mail itself is final: a wrong password can be corrected meanwhile.
-    """
+    """Return the failure with the server's reply; only a refusal of the mail itself is final."""
     is_final = False
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
         error = error.recipients[0]

@@ -174,7 +174,7 @@ class ClientCredentialsTokens:
         self._clock = clock
         self._known: SizedCache[Hashable, _Token] = SizedCache(_MOST_TOKEN_BYTES)
 
-    async def get(self, request: TokenRequest) -> str:
+    async def get_token(self, request: TokenRequest) -> str:
         now, key = self._clock.now(), _token_key(request)
         known = self._known.get(key)
         if known is None or known.until <= now:

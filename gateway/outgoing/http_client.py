@@ -147,10 +147,7 @@ class ServerVerification:
         self._context: ssl.SSLContext | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Return a context for clients; loaded at the first use, as it takes memory.
-
-        Raises OSError for a file that cannot be read.
-        """
+        """Return a context for clients, loaded at the first use; raises OSError."""
         if self._context is None:
             context = ssl.create_default_context()
             context.minimum_version = ssl.TLSVersion.TLSv1_2

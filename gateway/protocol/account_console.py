@@ -1,14 +1,10 @@
-"""The account console as the purpose of a sign-in: its pages, its client, and the way back.
-
-Keycloak: 8.6 a new realm, 17.7 account console
-"""
+"""The account console as the purpose of a sign-in: its pages, its client, and the way back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from gateway.authentication.validity import is_usable_client
 from gateway.domain.clients import OPENID_CONNECT, Client
@@ -17,20 +13,15 @@ from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
 from gateway.protocol.authorization import (
     PageError,
     PageMessage,
-    Prompt,
-    RequestedLevel,
+    SignInRequest,
     StoredRequestUnusable,
 )
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, still_granted
+from gateway.protocol.scopes import still_granted
 
 
 class AccountPage(StrEnum):
-    """A page; the value is its path, relative to `/realms/{realm}/account/`.
-
-    A sign-in leads to one of these and to no other address. Paths are Keycloak's where it has the
-    page.
-    """
+    """A page by its path below `/realms/{realm}/account/`, Keycloak's where it has the page."""
 
     PERSONAL_INFO = ""
     SIGNING_IN = "account-security/signing-in"
@@ -48,31 +39,11 @@ def account_page(path: str | None) -> AccountPage | None:
 ACCOUNT_NOTE: Final = "account_page"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountVisit:
-    """The page that the user wants to see, and the action to perform before, if any.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountVisit(SignInRequest):
+    """The wanted page, and an action to perform before. Keycloak: 17.7 account console."""
 
-    `action` is a required action as in `kc_action`, `action_parameter` what follows its name.
-
-    Keycloak: 17.7 account console.
-    """
-
-    client: ClientEntry = field(repr=False)
-    scopes: GrantedScopes = field(repr=False)
     page: AccountPage
-    action: str | None = None
-    action_parameter: str | None = field(default=None, repr=False)
-    prompt: frozenset[Prompt] = frozenset()
-    max_age: timedelta | None = None
-    login_hint: str | None = None
-    hinted_user: str | None = None
-    level: RequestedLevel | None = None
-    claims: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of it besides: nothing."""
-        return {}
 
     def stored(self) -> Mapping[str, str]:
         """Return the visit as text by names; `restored_visit` reads it."""
@@ -110,7 +81,9 @@ def account_visit(
 ) -> AccountVisit:
     """Return a visit with the client's default scopes."""
     scopes = still_granted(realm, client.client, ())
-    return AccountVisit(client, scopes, page, action, action_parameter)
+    return AccountVisit(
+        client=client, scopes=scopes, page=page, action=action, action_parameter=action_parameter
+    )
 
 
 def restored_visit(
@@ -125,35 +98,30 @@ def restored_visit(
     )
 
 
-_ACCOUNT: Final = "account"
-_CONSOLE: Final = "account-console"
-
-
 class ConsoleClients:
-    """Finds the client in every realm.
+    """Finds the client of the console in every realm with an enabled client `account`.
 
-    The console is there while the realm has an enabled client `account`, whose roles say what users
-    may do. Users sign in to `account-console`, or to `account` where the realm lacks that.
-    Keycloak: 8.6 a new realm, 17.7 account console
+    Users sign in to `account-console`, or else to `account`. Keycloak: 8.6 a new realm, 17.7
+    account console
     """
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def find(self, request: ProtocolRequest) -> ClientEntry:
+    async def find_console(self, request: ProtocolRequest) -> ClientEntry:
         """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
         realm_id = request.realm.realm.id
-        account = await self._directory.client(realm_id, _ACCOUNT)
+        account = await self._directory.client(realm_id, "account")
         if account is None or not is_usable_client(account):
             raise _disabled(request)
-        console = await self._directory.client(realm_id, _CONSOLE) or account
+        console = await self._directory.client(realm_id, "account-console") or account
         if not is_usable_client(console) or not _has_pages(console.client):
             raise _disabled(request)
         return console
 
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> AccountVisit:
         """Return the visit that a sign-in has stored; raises PageError and StoreUnavailable."""
-        client = await self.find(request)
+        client = await self.find_console(request)
         try:
             return restored_visit(stored, request.realm, client)
         except StoredRequestUnusable as error:
@@ -168,6 +136,6 @@ def _has_pages(client: Client) -> bool:
 
 
 def _disabled(request: ProtocolRequest) -> PageError:
-    request.event.begin(EventType.LOGIN)
+    request.event.kind = EventType.LOGIN
     message, error = PageMessage.accountConsoleDisabledMessage, EventError.CLIENT_DISABLED
     return PageError(message, event_error=error, status=HTTPStatus.NOT_FOUND)

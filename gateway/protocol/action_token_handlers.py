@@ -55,11 +55,10 @@ async def mark_verified(updates: AccountUpdates, visit: LinkVisit, message: Page
     """Store that the address is verified; raises PageError where it was changed meanwhile."""
     realm = visit.request.realm.realm
     try:
-        async with updates.begin(realm.id, visit.user.id) as update:
+        async with updates.begin_update(realm.id, visit.user.id) as update:
             if update.user.email != visit.token.email:
                 raise _another_address(visit, message)
-            verified = replace(update.user, email_verified=True)
-            await update.replace(verified, performed=VERIFY_EMAIL)
+            await update.replace(replace(update.user, email_verified=True), performed=VERIFY_EMAIL)
     except SignInRefused as refusal:
         raise disabled_meanwhile(refusal) from refusal
 
@@ -80,10 +79,7 @@ def _another_address(visit: LinkVisit, message: PageMessage) -> PageError:
 
 
 def _require_offered(visit: LinkVisit, actions: Iterable[str]) -> None:
-    """Raise PageError where the realm does not have one of the actions, or has disabled it.
-
-    Keycloak checks the actions of ExecuteActionsActionTokenHandler alone.
-    """
+    """Raise PageError where an action is off or missing; Keycloak checks one kind of link alone."""
     if not all(map(visit.request.realm.sign_in.offers, actions)):
         raise refused_link(
             PageMessage.invalidTokenRequiredActions,
@@ -93,15 +89,14 @@ def _require_offered(visit: LinkVisit, actions: Iterable[str]) -> None:
         )
 
 
-_CONFIRM_ACTIONS: Final = "confirmExecutionOfActions"
 _ADDRESS_CHANGED: Final = PageMessage.linkNotValidMessage
 
 
 class ExecuteActionsLink:
-    """Begins the actions. Opening the link proves the address that it was sent to.
+    """Begins the actions; the link proves the address that it was sent to.
 
-    The link ends when the user gets, changes or loses a credential: an old mail must not undo that.
-    Keycloak accepts it until it expires. Keycloak: ExecuteActionsActionTokenHandler
+    Unlike in Keycloak, a change of a credential ends the link. Keycloak:
+    ExecuteActionsActionTokenHandler
     """
 
     kind: ClassVar = ActionTokenKind.EXECUTE_ACTIONS
@@ -112,14 +107,14 @@ class ExecuteActionsLink:
         self._updates = updates
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _ADDRESS_CHANGED)
         await self._marks(visit)
         _require_offered(visit, visit.token.actions)
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
         return Confirmation(
-            _CONFIRM_ACTIONS,
+            "confirmExecutionOfActions",
             visit.client.client,
             actions=visit.token.actions,
             locale=visit.user.locale,
@@ -142,10 +137,6 @@ class ExecuteActionsLink:
         )
 
     async def _marks(self, visit: LinkVisit) -> tuple[str, str]:
-        """Return the marks of the password and of all credentials.
-
-        Raises PageError where a credential was changed.
-        """
         async with self._database.read() as stores:
             credentials = await current_credential_marks(stores, visit.user)
             password = await current_password_mark(stores, visit.user)
@@ -159,10 +150,10 @@ _RESET_NOT_VALID: Final = PageMessage.linkNotValidMessage
 
 
 class ResetCredentialsLink:
-    """Runs the rest of the flow. Opening the link proves the address that it was sent to.
+    """Runs the rest of the flow; the link proves the address that it was sent to.
 
-    The flow goes on in the browser that opens the link, in a new sign-in: a session that another
-    browser has planted, or has begun, gains nothing. Keycloak: ResetCredentialsActionTokenHandler
+    It runs in a new sign-in of this browser, so no planted session gains anything. Keycloak:
+    ResetCredentialsActionTokenHandler
     """
 
     kind: ClassVar = ActionTokenKind.RESET_CREDENTIALS
@@ -173,7 +164,7 @@ class ResetCredentialsLink:
         self._updates = updates
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _RESET_NOT_VALID)
         if FlowUse.RESET_CREDENTIALS not in offered_flows(visit.request.realm):
             message, error = PageMessage.resetCredentialNotAllowedMessage, EventError.NOT_ALLOWED
@@ -202,16 +193,8 @@ class ResetCredentialsLink:
         )
 
 
-_CONFIRM_UPDATE: Final = "confirmEmailUpdate"
-_UPDATED_TITLE: Final = "emailUpdatedTitle"
-_UPDATED: Final = "emailUpdated"
-
-
 class UpdateEmailLink:
-    """Changes the address, while it is the one that the user has asked for last.
-
-    Keycloak: UpdateEmailActionTokenHandler
-    """
+    """Changes the address to that asked for last. Keycloak: UpdateEmailActionTokenHandler."""
 
     kind: ClassVar = ActionTokenKind.UPDATE_EMAIL
     event: ClassVar = EventType.UPDATE_EMAIL
@@ -221,7 +204,7 @@ class UpdateEmailLink:
         self._sessions = sessions
         self._database = database
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         token, user = visit.token, visit.user
         if not visit.request.realm.sign_in.offers(UPDATE_EMAIL):
             raise _update_cancelled(visit)
@@ -236,7 +219,7 @@ class UpdateEmailLink:
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
         address, locale = visit.token.new_email or "", visit.user.locale
-        return Confirmation(_CONFIRM_UPDATE, visit.client.client, (address,), locale=locale)
+        return Confirmation("confirmEmailUpdate", visit.client.client, (address,), locale=locale)
 
     async def act(self, visit: LinkVisit) -> Outcome:
         """Change the address, and end other sessions where the user asked for it."""
@@ -247,7 +230,7 @@ class UpdateEmailLink:
             raise _update_cancelled(visit) from ended
         except ProfileRejected as rejected:
             first = rejected.violations[0]
-            request.event.fail(EventError.EMAIL_IN_USE)
+            request.event.error = EventError.EMAIL_IN_USE
             arguments = tuple(map(str, first.parameters))
             return Refused(SignInStopped(EventError.EMAIL_IN_USE, first.message, arguments), client)
         except SignInRefused as refusal:
@@ -257,10 +240,10 @@ class UpdateEmailLink:
             realm, keep = request.realm.realm, visit.browser.user_session
             await self._sessions.log_out_others(realm, visit.user.id, keep=keep, now=request.now)
         return Inform(
-            _UPDATED,
+            "emailUpdated",
             client,
             (change.after.email or "",),
-            title=_UPDATED_TITLE,
+            title="emailUpdatedTitle",
             locale=visit.user.locale,
         )
 
@@ -279,15 +262,11 @@ def _update_cancelled(visit: LinkVisit) -> PageError:
 
 
 _CONFIRM_ADDRESS: Final = "confirmEmailAddressVerification"
-_VERIFIED: Final = "emailVerifiedMessage"
 _STALE_LINK: Final = PageMessage.staleEmailVerificationLink
 
 
 class VerifyEmailLink:
-    """Marks the address as verified, while it is that of the user.
-
-    Keycloak: VerifyEmailActionTokenHandler.
-    """
+    """Marks the user's present address as verified. Keycloak: VerifyEmailActionTokenHandler."""
 
     kind: ClassVar = ActionTokenKind.VERIFY_EMAIL
     event: ClassVar = EventType.VERIFY_EMAIL
@@ -296,7 +275,7 @@ class VerifyEmailLink:
         self._sign_in = sign_in
         self._updates = updates
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         require_same_address(visit, _STALE_LINK)
         _require_offered(visit, (VERIFY_EMAIL,))
 
@@ -311,11 +290,9 @@ class VerifyEmailLink:
         await mark_verified(self._updates, visit, _STALE_LINK)
         visit.record(**{Detail.EMAIL: visit.token.email or ""})
         if visit.sign_in is not None:
-            return await self._sign_in.resume_after_link(
-                visit.request, visit.sign_in, visit.browser
-            )
+            return await self._sign_in.resume(visit.request, visit.sign_in, visit.browser)
         return Inform(
-            _VERIFIED,
+            "emailVerifiedMessage",
             visit.client.client,
             continue_url=redirect_target(visit),
             locale=visit.user.locale,

@@ -1,7 +1,4 @@
-"""The links of mails: opened by GET, used once by POST.
-
-Keycloak: LoginActionsService, 16.2 mailed links
-"""
+"""The links of mails: opened by GET, used once by POST."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,11 +30,7 @@ from gateway.protocol.requests import ProtocolRequest
 
 @dataclass(frozen=True, slots=True)
 class LinkVisit:
-    """A link that a browser has opened: its token holds, its user is enabled, its client known.
-
-    `sign_in` is the sign-in of this browser that the link was asked for in; None where it has
-    ended, and in another browser.
-    """
+    """A valid link; `sign_in` of this browser asked for it, None where it has ended."""
 
     request: ProtocolRequest
     token: ActionToken
@@ -58,10 +51,7 @@ class LinkVisit:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the page of a link says before anything happens.
-
-    `message` is the key of a text, `actions` are aliases of required actions, listed below it.
-    """
+    """The page of a link: the key of its text, and aliases of required actions below."""
 
     message: str
     client: Client
@@ -76,9 +66,9 @@ class ActionTokenHandler(Protocol):
 
     kind: ClassVar[ActionTokenKind]
     event: ClassVar[EventType]
-    """What is recorded where the link holds."""
+    """The event of a valid link."""
 
-    async def check(self, visit: LinkVisit) -> None:
+    async def check_visit(self, visit: LinkVisit) -> None:
         """Raise PageError where the link has lost its effect; called for the page and the act."""
         ...
 
@@ -117,12 +107,10 @@ _NOT_USED: Final = timedelta()
 
 
 class ActionTokenEndpoint:
-    """Checks links and hands them to their handlers.
+    """Checks links and passes them to their handlers; raises PageError and StoreUnavailable.
 
-    Methods raise PageError for a link without effect, and StoreUnavailable.
-
-    Mail scanners open links before their readers do: GET changes nothing. Of several POSTs, at any
-    gateways, one acts. Keycloak: LoginActionsService, 16.2 mailed links
+    GET changes nothing, because mail scanners open links. Of several POSTs one acts. Keycloak:
+    LoginActionsService, 16.2 mailed links
     """
 
     def __init__(
@@ -148,11 +136,7 @@ class ActionTokenEndpoint:
         return handler.confirmation(visit)
 
     async def act(self, request: ProtocolRequest, key: str | None, browser: Browser) -> Outcome:
-        """Do what the link is for.
-
-        The link is used up before it acts: a store that fails in between costs a new link, and
-        never lets one act twice.
-        """
+        """Act once; the link is used up first, so that a failing store never lets it act twice."""
         visit, handler = await self._opened(request, key, browser)
         realm_id, token = request.realm.realm.id, visit.token
         lifespan = token.expires_at - request.now
@@ -163,9 +147,8 @@ class ActionTokenEndpoint:
     async def _opened(
         self, request: ProtocolRequest, key: str | None, browser: Browser
     ) -> tuple[LinkVisit, ActionTokenHandler]:
-        """Return the link with its handler once every check has passed."""
         event = request.event
-        event.begin(EventType.EXECUTE_ACTION_TOKEN)
+        event.kind = EventType.EXECUTE_ACTION_TOKEN
         token = _parsed_link(request, key)
         event.user_id, event.client_id = token.user_id, token.client_id
         event.details |= {Detail.TOKEN_ID: token.id, Detail.ACTION: token.kind}
@@ -173,7 +156,7 @@ class ActionTokenEndpoint:
             message = PageMessage.expiredActionTokenNoSessionMessage
             raise refused_link(message, EventError.EXPIRED_CODE, reason="the link has expired")
         handler = self._handlers[token.kind]
-        event.begin(handler.event)
+        event.kind = handler.event
         user, client = await self._current(request, token)
         _require_no_other_user(request, browser, user, client.client)
         sign_in = await self._sign_in(request, token, browser)
@@ -181,13 +164,12 @@ class ActionTokenEndpoint:
         if await self._marks.remaining(request.realm.realm.id, _mark_of_use(token)) > _NOT_USED:
             raise _used_link(visit)
         redirect_target(visit)
-        await handler.check(visit)
+        await handler.check_visit(visit)
         return visit, handler
 
     async def _current(
         self, request: ProtocolRequest, token: ActionToken
     ) -> tuple[User, ClientEntry]:
-        """Return the user and the client of the link, as they are now."""
         client = await self._directory.client(request.realm.realm.id, token.client_id)
         issued = IssuedCredential(
             issued_at=token.issued_at.timestamp(),
@@ -208,11 +190,11 @@ class ActionTokenEndpoint:
     async def _sign_in(
         self, request: ProtocolRequest, token: ActionToken, browser: Browser
     ) -> AuthenticationSession | None:
-        """Return the sign-in of this browser that the link was asked for in."""
         if token.sign_in is None or browser.session_id is None:
             return None
-        realm_id = request.realm.realm.id
-        found = await self._sign_ins.find(realm_id, browser.session_id, token.sign_in)
+        found = await self._sign_ins.find_tab(
+            request.realm.realm.id, browser.session_id, token.sign_in
+        )
         return None if found is None or found.user_id != token.user_id else found
 
 
@@ -236,7 +218,6 @@ def _no_longer_valid(refusal: NoLongerValid, client: ClientEntry | None) -> Page
 
 
 def _parsed_link(request: ProtocolRequest, key: str | None) -> ActionToken:
-    """Return the token of the link; raises PageError for one that no gateway made."""
     if key is None:
         message = PageMessage.invalidRequestMessage
         raise refused_link(message, EventError.NOT_ALLOWED, reason="a link without its key")

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.certificates import AnchoredTrust
+from gateway.client_policies import EventKind
 from gateway.domain.certificate_names import CertifiedDevice
 from gateway.domain.certificates import (
     CertificateEvidence,
@@ -34,7 +35,6 @@ from gateway.protocol.client_authentication import AuthenticatedClient, ClientAu
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.grants.client_credentials import (
     GRANT_TYPE,
-    ClientCredentials,
     preview_access_token,
 )
 from gateway.protocol.policy_checks import check_caller
@@ -42,7 +42,7 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 
 
 class Step(StrEnum):
-    """What is checked, in this order."""
+    """The checks, in their order."""
 
     CERTIFICATE = "certificate"
     PATH = "path"
@@ -53,7 +53,7 @@ class Step(StrEnum):
 
 
 class RevocationState(StrEnum):
-    """What a source of revocation says."""
+    """The answer of a source of revocation."""
 
     GOOD = "not revoked"
     REFUSED = "refused"
@@ -65,7 +65,7 @@ class RevocationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RevocationFinding:
-    """What one source says. `lists` are issuer, issue and end of each revocation list."""
+    """The finding of one source. `lists` are issuer, issue and end of each revocation list."""
 
     source: str
     state: RevocationState
@@ -100,10 +100,10 @@ class MatchedRule:
 
 @dataclass(frozen=True, slots=True)
 class CertificateExplanation:
-    """What was found up to the first failing step; None for what was not reached.
+    """The findings up to the first failing step; None for later steps.
 
     `failed` and `reason` are None for an accepted certificate. `token` are claims of a token that
-    was not issued; `note` says why an accepted certificate has none.
+    was not issued; `note` says why there is none.
     """
 
     realm: str
@@ -183,14 +183,13 @@ def _finding(finding: RevocationFinding) -> dict[str, Any]:
 
 
 LONGEST_INPUT: Final = 64 * 1024
-"""Bytes of the certificate and of those that were sent with it."""
-_LOOKUP: Final = "explanation"
+"""Bytes of the certificate and of the certificates that were sent with it."""
 _NO_ACCOUNT: Final = "the client has no service account, so it gets no token in its own name"
 
 
 @dataclass(frozen=True, slots=True)
 class RevocationSources:
-    """What requests are checked against, in their order."""
+    """The sources that requests ask, in their order."""
 
     deny_lists: Revocations
     lists: ListedRevocations | None
@@ -202,11 +201,7 @@ class RevocationSources:
 
 
 class CertificateExplainer:
-    """Explains certificates. Belongs to one event loop.
-
-    The request is one that no caller has sent: nothing is counted, stored or recorded, and no token
-    is signed. As in a request, only a trusted path leads to a question to an OCSP responder.
-    """
+    """Explains without side effects; only a trusted path leads to OCSP. For one event loop."""
 
     def __init__(
         self,
@@ -220,7 +215,6 @@ class CertificateExplainer:
         issuer: Callable[[str], str],
         clock: Clock,
     ) -> None:
-        """Take `issuer`, which returns the issuer of a realm's name."""
         self._directory = directory
         self._trust = trust
         self._sources = sources
@@ -233,11 +227,10 @@ class CertificateExplainer:
     async def explain(
         self, realm_name: str, certificates: bytes, client_id: str | None = None
     ) -> CertificateExplanation:
-        """Explain the first certificate; the others are those that were sent with it.
+        """Explain the first certificate, as verified by the proxy; the others complete its chain.
 
-        The proxy counts as having verified it. Without `client_id` the client is that of the
-        certificate. Raises MalformedCertificate where there is none, RealmNotFound and
-        StoreUnavailable.
+        Without `client_id` its client is found by the certificate. Raises MalformedCertificate,
+        RealmNotFound and StoreUnavailable.
         """
         entry = await self._directory.realm(realm_name)
         if entry is None:
@@ -245,12 +238,12 @@ class CertificateExplainer:
         found = CertificateExplanation(realm_name)
         leaf, *chain = self._inspector.split(certificates)
         try:
-            presented = self._parser.parse(leaf)
+            presented = self._parser.parse_certificate(leaf)
             found = replace(found, leaf=presented, key=self._inspector.describe_key(leaf))
         except MalformedCertificate as error:
             return replace(found, failed=Step.CERTIFICATE, reason=str(error))
         evidence = CertificateEvidence(
-            presented, ProxyVerdict.VERIFIED, _LOOKUP, chain=tuple(chain)
+            presented, ProxyVerdict.VERIFIED, "explanation", chain=tuple(chain)
         )
         return await self._judged(found, entry, evidence, client_id)
 
@@ -268,12 +261,12 @@ class CertificateExplainer:
         certificate = await self._trust.evaluate(evidence, realm, now, client=owner)
         found = replace(found, path=result.path)
         if result.path is not None and result.path.holds_at(now):
-            findings = await self._revocation(result.path, realm, now)
-            found = replace(found, revocation=findings)
+            found = replace(found, revocation=await self._revocation(result.path, realm, now))
+        named = {} if client_id is None else {"client_id": client_id}
         request = ProtocolRequest(
             realm=entry,
             issuer=self._issuer(realm.name),
-            parameters=_token_parameters(client_id),
+            parameters=Parameters({"grant_type": GRANT_TYPE, **named}),
             authorization=None,
             certificate=await self._trust.evaluate(evidence, realm, now),
             remote_address="",
@@ -295,7 +288,7 @@ class CertificateExplainer:
     async def _revocation(
         self, path: CertificationPath, realm: Realm, now: datetime
     ) -> tuple[RevocationFinding, ...]:
-        """Ask the sources in the order of requests, none after one that refuses."""
+        """Ask the sources in the order of requests, until a source refuses."""
         settings, sources = realm.certificates.revocation, self._sources
         realm_lists = sources.realm_lists if settings.list_urls else None
         points = sources.points if settings.follows_points else None
@@ -324,11 +317,6 @@ class CertificateExplainer:
         return tuple(findings)
 
 
-def _token_parameters(client_id: str | None) -> Parameters:
-    named = {} if client_id is None else {"client_id": client_id}
-    return Parameters({"grant_type": GRANT_TYPE, **named})
-
-
 def _failed(result: PathResult, certificate: ClientCertificate, now: datetime) -> Step:
     """Return the check that a certificate has failed which does not identify."""
     if result.refusal is not None or certificate.trust_level is TrustLevel.UNTRUSTED:
@@ -347,9 +335,7 @@ def _with_token(
         if not client.service_accounts_enabled:
             return replace(found, note=_NO_ACCOUNT)
     try:
-        kind = ClientCredentials.policy_event
-        entry = check_caller(request, caller, kind, scopes=("",))
-        token = preview_access_token(request, replace(caller, entry=entry))
-        return replace(found, token=token)
+        entry = check_caller(request, caller, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST, scopes=("",))
+        return replace(found, token=preview_access_token(request, replace(caller, entry=entry)))
     except OAuthError as error:
         return replace(found, failed=Step.TOKEN, reason=error.reason)

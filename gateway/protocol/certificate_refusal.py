@@ -22,8 +22,6 @@ _LONGEST_NAME: Final = 300
 _ABOUT_THE_LEAF: Final = re.compile(r"it(s (extended )?key .*| is an authority's certificate)")
 """Reasons of a path search that name nothing but the certificate itself."""
 _NO_PATH: Final = "No trusted authority is known here that leads to its issuer."
-_DENIED: Final = "It is denied."
-_REVOKED: Final = "It was revoked."
 _REVOCATION_UNKNOWN: Final = "It is revoked, or this service cannot find out whether it is."
 _REALM_ALONE: Final = "This realm accepts it, but this address accepts other issuers only."
 _BY_THE_PROXY: Final = "This server does not accept it."
@@ -33,7 +31,7 @@ _PHRASES: Final[Mapping[str, tuple[Step, str]]] = {
         Step.VALIDITY,
         "It or one of its authorities is not valid yet.",
     ),
-    "certificate revoked": (Step.REVOCATION, _REVOKED),
+    "certificate revoked": (Step.REVOCATION, "It was revoked."),
     "CRL has expired": (
         Step.REVOCATION,
         "The revocation list of this server is out of date, so its certificates are not accepted.",
@@ -71,10 +69,7 @@ _NOT_YET: Final = "Check the clock of the machine that issued it, or choose anot
 
 @dataclass(frozen=True, slots=True)
 class CertificateRefusal:
-    """Why a certificate is refused: the first failing step, one sentence, and what to do.
-
-    `leaf` is None where no certificate was sent.
-    """
+    """Why a certificate is refused: failing step, sentence, advice; `leaf` is None without one."""
 
     step: Step
     sentence: str
@@ -136,10 +131,9 @@ MISSING_CERTIFICATE: Final = CertificateRefusal(
 class RefusalExplainer:
     """Explains the proxy's refusals. Belongs to one event loop.
 
-    The explanation contains the certificate of the caller and the results of its checks: no
-    clients, anchors, URLs, or reasons of deny lists. The proxy's own words are evidence, used where
-    the checks of the gateway find nothing or less. Nothing is fetched: OCSP is not asked. Source:
-    the phrases are those of OpenSSL, https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/
+    The explanation names the certificate of the caller and the results of its checks, no clients,
+    anchors, URLs or deny lists. The proxy's words count where the gateway finds less. Nothing is
+    fetched.
     """
 
     def __init__(
@@ -153,11 +147,7 @@ class RefusalExplainer:
     async def explain(
         self, evidence: CertificateEvidence, realm_name: str | None
     ) -> CertificateRefusal:
-        """Explain by the anchors of the realm that the request was sent to.
-
-        Without a realm, and for an unknown or disabled one, only dates and the proxy's words count.
-        Raises StoreUnavailable.
-        """
+        """Explain by the realm's anchors; by dates and the proxy's words without enabled realm."""
         now, leaf = self._clock.now(), evidence.leaf
         entry = None if realm_name is None else await self._directory.realm(realm_name)
         realm = None if entry is None or not entry.realm.enabled else entry.realm
@@ -178,7 +168,7 @@ class RefusalExplainer:
         if not path.holds_at(now):
             return _late(path, leaf, now)
         if await self._sources.deny_lists.refusal(path, realm, now) is not None:
-            return _refusal(Step.REVOCATION, _DENIED, leaf)
+            return _refusal(Step.REVOCATION, "It is denied.", leaf)
         lists = self._sources.lists
         if lists is None or await lists.refusal(path, realm, now) is None:
             if _step_in_words(evidence) is not Step.PATH:
@@ -190,10 +180,7 @@ class RefusalExplainer:
 
 
 def _without_path(evidence: CertificateEvidence, reason: str, now: datetime) -> CertificateRefusal:
-    """Return the refusal of a certificate without a path to an anchor of the realm.
-
-    A proxy that speaks of dates or of revocation has found a path to an anchor of its own.
-    """
+    """Explain a missing path; a proxy that names dates or revocation found one of its own."""
     leaf = evidence.leaf
     if _ABOUT_THE_LEAF.fullmatch(reason):
         return _refusal(Step.PATH, f"{reason[0].upper()}{reason[1:]}.", leaf)

@@ -2,8 +2,7 @@
 
 Only a client that requires consent asks: for the granted scopes that are displayed, or for itself
 where none is. A consent is stored and holds for later sign-ins, unless the request asks for it anew
-(`prompt=consent`).
-Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
+(`prompt=consent`). Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
 """
 
 from dataclasses import dataclass
@@ -27,20 +26,14 @@ class ConsentDetail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConsentItem:
-    """A client scope that the user is asked for; `text` may name a message, as `${key}`.
-
-    An empty `scope` is the client itself.
-    """
+    """A client scope to consent to, or the client itself if empty; `text` may name a message."""
 
     scope: str
     text: str
 
 
 class Consents:
-    """Asks for consents, stores them, and tells whether they still hold.
-
-    Methods raise StoreUnavailable.
-    """
+    """Asks for consents, stores them, and checks them. Methods raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -53,29 +46,28 @@ class Consents:
         if not items or ask_again:
             return items
         async with self._database.read() as stores:
-            found = await stores.consents.find(user.user.realm_id, user.user.id, client.id)
+            found = await stores.consents.find_consent(user.user.realm_id, user.user.id, client.id)
         granted = () if found is None else ("", *found.scopes)
         return tuple(item for item in items if item.scope not in granted)
 
     async def grant(
         self, client: Client, user: UserEntry, scopes: GrantedScopes, now: datetime
     ) -> None:
-        """Store that the user consents to the displayed scopes, beside those of before.
-
-        A client that requires no consent gets none.
-        """
+        """Store the consent to the displayed scopes, if the client requires it, beside others."""
         items = displayed_items(client, user, scopes)
         if not items:
             return
         given = tuple(item.scope for item in items if item.scope)
         realm_id, user_id = user.user.realm_id, user.user.id
         async with self._database.write() as stores:
-            before = await stores.consents.find(realm_id, user_id, client.id)
+            before = await stores.consents.find_consent(realm_id, user_id, client.id)
             names = tuple(dict.fromkeys((*(before.scopes if before else ()), *given)))
-            await stores.consents.put(Consent(realm_id, user_id, client.id, names, now, now))
+            await stores.consents.put_consent(
+                Consent(realm_id, user_id, client.id, names, now, now)
+            )
 
     async def holds(self, client: Client, user: UserEntry, scopes: GrantedScopes) -> bool:
-        """Tell whether the user's consent covers the scopes, or none is required."""
+        """Return whether the user's consent covers the scopes, or none is required."""
         return not await self.missing(client, user, scopes)
 
 
@@ -89,14 +81,9 @@ def displayed_items(
 def requested_items(
     client: Client, user: UserEntry, scopes: GrantedScopes
 ) -> tuple[ConsentItem, ...]:
-    """Return the items of a consent page that is shown in any case.
-
-    Without a displayed scope the client itself is asked for: mappers of the client, and scopes that
-    are not displayed, tell it about the user too.
-    """
+    """Return the items of a consent page; the client itself where no scope is displayed."""
     permitted = scopes.permitted_to(user.roles).chosen.scopes
     found = (bound.scope for bound in permitted)
-    items = tuple(
+    return tuple(
         ConsentItem(scope.name, scope.consent_text) for scope in found if scope.on_consent_screen
-    )
-    return items or (ConsentItem("", client.display.name or client.client_id),)
+    ) or (ConsentItem("", client.display.name or client.client_id),)

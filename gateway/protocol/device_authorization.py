@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from gateway.client_policies import EventKind
@@ -36,49 +36,34 @@ from gateway.protocol.authorization import (
     CheckServices,
     PageError,
     PageMessage,
-    Prompt,
-    RequestedLevel,
     ResponseType,
+    SignInRequest,
     StoredRequestUnusable,
     checks,
     pkce,
 )
-from gateway.protocol.authorization import checks as client_check
 from gateway.protocol.authorization.request import AuthorizationDraft
-from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, still_granted
+from gateway.protocol.scopes import still_granted
 from gateway.protocol.sender_constraint import bound_certificate
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sign_in_completion import FinishedSignIn, SessionJoining
 
 DEVICE_NOTE: Final = "device_user_code"
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceConnection:
-    """The client of the device, what it asks for, and the code that the user typed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceConnection(SignInRequest):
+    """Client, scopes and typed code of a device. Keycloak: 12.9 device authorization."""
 
-    A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.9 device
-    authorization
-    """
-
-    client: ClientEntry = field(repr=False)
-    scopes: GrantedScopes = field(repr=False)
     user_code: str = field(repr=False)
-    prompt: frozenset[Prompt] = frozenset()
-    max_age: timedelta | None = None
-    action: str | None = None
-    action_parameter: str | None = None
-    login_hint: str | None = None
-    hinted_user: str | None = None
-    level: RequestedLevel | None = None
-    claims: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of it, as Keycloak does."""
+        """The details for the event of the sign-in, as in Keycloak."""
         return {Detail.RESPONSE_TYPE: "code", Detail.RESPONSE_MODE: "query"}
 
     def stored(self) -> Mapping[str, str]:
@@ -96,7 +81,7 @@ def restore_connection(
     """Return the connection that `stored` was written from. Raises StoredRequestUnusable."""
     try:
         scopes = still_granted(realm, client.client, stored["scope"].split(" "))
-        return DeviceConnection(client, scopes, stored[DEVICE_NOTE])
+        return DeviceConnection(client=client, scopes=scopes, user_code=stored[DEVICE_NOTE])
     except KeyError as error:
         raise StoredRequestUnusable("malformed") from error
 
@@ -105,7 +90,7 @@ _CODE_LIMIT: Final = GuessLimit()
 
 
 class UserCodeMessage(StrEnum):
-    """What the page of the code says: Keycloak's keys, and one of our own."""
+    """The messages of the page of the code: Keycloak's keys, and one of our own."""
 
     INVALID = "oauth2DeviceInvalidUserCodeMessage"
     EXPIRED = "oauth2DeviceExpiredUserCodeMessage"
@@ -134,27 +119,24 @@ _REFUSALS: Final[Mapping[DeviceStatus, tuple[UserCodeMessage, str]]] = {
 
 
 class UserCodes:
-    """Finds the devices of user codes.
+    """Finds devices by user code, with a limit of guesses for each address.
 
-    An address may try a few codes that do not exist, and has to wait then. Spec: RFC 8628 §3.3,
-    §5.1; Keycloak: 12.9 device authorization
+    Spec: RFC 8628 §3.3, §5.1; Keycloak: 12.9 device authorization
     """
 
     def __init__(self, devices: DeviceAuthorizationStore, services: CheckServices) -> None:
         self._devices = devices
         self._services = services
 
-    async def find(self, request: ProtocolRequest, typed: str) -> DeviceConnection:
-        """Return the device that waits under a code.
-
-        Raises UserCodeRefused, PageError where its client has changed, and StoreUnavailable.
-        """
-        request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
+    async def find_device(self, request: ProtocolRequest, typed: str) -> DeviceConnection:
+        """Return the device of a code; raises UserCodeRefused, PageError, StoreUnavailable."""
+        request.event.kind = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
         # A text that cannot be a code counts as a guess too.
         code = parse_user_code(typed) or ""
         guesser = caller_of(request.remote_address)
-        realm_id = request.realm.realm.id
-        found = await self._devices.find(realm_id, code, guesser, _CODE_LIMIT)
+        found = await self._devices.find_by_user_code(
+            request.realm.realm.id, code, guesser, _CODE_LIMIT
+        )
         if found.authorization is None:
             raise UserCodeRefused(*_REFUSALS.get(found.status, _REFUSALS[DeviceStatus.UNKNOWN]))
         asked = found.authorization
@@ -162,13 +144,12 @@ class UserCodes:
         if draft.client.client.id != asked.client:
             raise UserCodeRefused(*_REFUSALS[DeviceStatus.UNKNOWN])
         scopes = still_granted(request.realm, draft.client.client, asked.scope.split(" "))
-        return DeviceConnection(draft.client, scopes, asked.user_code)
+        return DeviceConnection(client=draft.client, scopes=scopes, user_code=asked.user_code)
 
-    async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> DeviceConnection:
-        """Return the device of a sign-in that goes on; its client must still be permitted.
-
-        Raises PageError, StoredRequestUnusable and StoreUnavailable.
-        """
+    async def resume_device(
+        self, request: ProtocolRequest, stored: Mapping[str, str]
+    ) -> DeviceConnection:
+        """Return the device of a sign-in; raises PageError, StoredRequestUnusable."""
         draft = await self._client(request, stored)
         return restore_connection(stored, request.realm, draft.client)
 
@@ -176,7 +157,7 @@ class UserCodes:
         self, request: ProtocolRequest, stored: Mapping[str, str]
     ) -> AuthorizationDraft:
         draft = AuthorizationDraft(request, self._services, stored)
-        await client_check.check_client(draft)
+        await checks.check_client(draft)
         if not draft.client.client.device_grant.enabled:
             message = PageMessage.oauth2DeviceAuthorizationGrantDisabledMessage
             raise PageError(message, event_error=EventError.NOT_ALLOWED)
@@ -185,13 +166,13 @@ class UserCodes:
 
 def note_verified(request: ProtocolRequest, device: DeviceConnection) -> None:
     """Record that the code was right; what the sign-in comes to is recorded at its end."""
-    request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
+    request.event.kind = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
     request.event.client_id = device.client.client.client_id
     request.event.details[Detail.SCOPE] = device.scopes.text
 
 
 class DeviceResult(StrEnum):
-    """What the user is shown at the end; the values are those of `error` in Keycloak's URL."""
+    """The outcome that the user is shown; the values are `error` of Keycloak's URL."""
 
     CONNECTED = ""
     DENIED = "access_denied"
@@ -199,10 +180,7 @@ class DeviceResult(StrEnum):
 
 
 class DeviceApprovals:
-    """Stores the answers of users.
-
-    Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8 device grant
-    """
+    """Stores the answers of users. Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8 device grant."""
 
     def __init__(self, joining: SessionJoining, devices: DeviceAuthorizationStore) -> None:
         self._joining = joining
@@ -211,11 +189,7 @@ class DeviceApprovals:
     async def approve(
         self, request: ProtocolRequest, device: DeviceConnection, finished: FinishedSignIn
     ) -> tuple[DeviceResult, UserSession]:
-        """Give the device a part in the user's session.
-
-        Returns the session too where the device has waited too long: the user is signed in.
-        Raises as `SessionJoining.join` does, and StoreUnavailable.
-        """
+        """Give the device a part in the user's session; raises as `SessionJoining.join` does."""
         joined = await self._joining.join(request, device, finished)
         part = joined.client_session
         approval = DeviceApproval(
@@ -272,95 +246,83 @@ def verification_uri(issuer: str) -> str:
     return f"{issuer}/device"
 
 
-class DeviceAuthorizationEndpoint:
-    """Answers devices of every realm.
+async def authorize_device(
+    services: ProtocolServices, request: ProtocolRequest
+) -> tuple[AuthenticatedClient, IssuedDeviceCodes]:
+    """Return the caller and its codes; raises OAuthError or StoreUnavailable.
 
-    Client authentication, the client's permission, repeated parameters, sizes, PKCE, in this order.
-    Scopes that the client may not have are left out, as in Keycloak. Spec: RFC 8628 §3.1, §3.2,
-    §6.1; Keycloak: 12.9 device authorization
+    Order: client authentication, the client's permission, repeated parameters, sizes, PKCE. Scopes
+    that the client may not have are left out, as in Keycloak. Spec: RFC 8628 §3.1, §3.2, §6.1;
+    Keycloak: 12.9 device authorization
     """
+    request.event.kind = EventType.OAUTH2_DEVICE_AUTH
+    caller = await services.clients.authenticate(request)
+    check_caller(request, caller, EventKind.DEVICE_AUTHORIZATION_REQUEST)
+    client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
+    _require_permitted(client)
+    draft = _check_request(services, request, caller)
+    lifespan = min(
+        client.device_grant.code_lifespan or lifespans.device_code, _LONGEST_DEVICE_PARAMETERS
+    )
+    interval = _polling_interval(client, lifespans)
+    asked = await _store_authorization(services, draft, lifespan, interval, caller.certificate)
+    return caller, IssuedDeviceCodes(
+        asked.device_code,
+        displayed_user_code(asked.user_code),
+        verification_uri(request.issuer),
+        lifespan,
+        asked.interval,
+    )
 
-    def __init__(
-        self,
-        clients: ClientAuthenticator,
-        devices: DeviceAuthorizationStore,
-        services: CheckServices,
-    ) -> None:
-        self._clients = clients
-        self._devices = devices
-        self._services = services
 
-    async def answer(
-        self, request: ProtocolRequest
-    ) -> tuple[AuthenticatedClient, IssuedDeviceCodes]:
-        """Return who asked and the codes; raises OAuthError or StoreUnavailable."""
-        request.event.begin(EventType.OAUTH2_DEVICE_AUTH)
-        caller = await self._clients.authenticate(request)
-        check_caller(request, caller, EventKind.DEVICE_AUTHORIZATION_REQUEST)
-        client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
-        _require_permitted(client)
-        draft = self._checked(request, caller)
-        lifespan = min(
-            client.device_grant.code_lifespan or lifespans.device_code, _LONGEST_DEVICE_PARAMETERS
+def _check_request(
+    services: ProtocolServices, request: ProtocolRequest, caller: AuthenticatedClient
+) -> AuthorizationDraft:
+    """Run the checks that authorization requests of codes have too."""
+    if request.parameters.repeated:
+        raise refused("invalid_grant", "duplicated parameter", EventError.INVALID_REQUEST)
+    draft = AuthorizationDraft(
+        request,
+        services.checks,
+        request.parameters.values,
+        entry=caller.entry,
+        response_type=frozenset({ResponseType.CODE}),
+    )
+    checks.check_sizes(draft)
+    pkce.check_code_challenge(draft)
+    requested = draft.parameters.get("scope") or ""
+    excess = scope_excess(requested)
+    if excess is not None:
+        raise refused("invalid_scope", f"Invalid scopes: {excess}", EventError.INVALID_REQUEST)
+    draft.scopes = still_granted(request.realm, caller.entry.client, requested.split(" "))
+    return draft
+
+
+async def _store_authorization(
+    services: ProtocolServices,
+    draft: AuthorizationDraft,
+    lifespan: timedelta,
+    interval: timedelta,
+    certificate: ClientCertificate | None,
+) -> DeviceAuthorization:
+    challenge = draft.code_challenge
+    for _ in range(_TRIES):
+        asked = DeviceAuthorization(
+            device_code=new_device_code(),
+            user_code=new_user_code(),
+            client=draft.client.client.id,
+            client_id=draft.client.client.client_id,
+            scope=" ".join(draft.scopes.names) if draft.scopes else "",
+            interval=interval,
+            nonce=draft.parameters.get("nonce") or None,
+            code_challenge=challenge.challenge if challenge else None,
+            code_challenge_method=challenge.method if challenge else None,
+            certificate=bound_certificate(draft.client.client, certificate),
+            is_anonymous=draft.client.client.public_client,
         )
-        interval = _polling_interval(client, lifespans)
-        asked = await self._store(request, draft, lifespan, interval, caller.certificate)
-        codes = IssuedDeviceCodes(
-            asked.device_code,
-            displayed_user_code(asked.user_code),
-            verification_uri(request.issuer),
-            lifespan,
-            asked.interval,
-        )
-        return caller, codes
-
-    def _checked(self, request: ProtocolRequest, caller: AuthenticatedClient) -> AuthorizationDraft:
-        """Run the checks that authorization requests of codes have too."""
-        if request.parameters.repeated:
-            raise refused("invalid_grant", "duplicated parameter", EventError.INVALID_REQUEST)
-        draft = AuthorizationDraft(
-            request,
-            self._services,
-            request.parameters.values,
-            entry=caller.entry,
-            response_type=frozenset({ResponseType.CODE}),
-        )
-        checks.check_sizes(draft)
-        pkce.check_code_challenge(draft)
-        requested = draft.get("scope") or ""
-        excess = scope_excess(requested)
-        if excess is not None:
-            text = f"Invalid scopes: {excess}"
-            raise refused("invalid_scope", text, EventError.INVALID_REQUEST)
-        draft.scopes = still_granted(request.realm, caller.entry.client, requested.split(" "))
-        return draft
-
-    async def _store(
-        self,
-        request: ProtocolRequest,
-        draft: AuthorizationDraft,
-        lifespan: timedelta,
-        interval: timedelta,
-        certificate: ClientCertificate | None,
-    ) -> DeviceAuthorization:
-        challenge = draft.code_challenge
-        for _ in range(_TRIES):
-            asked = DeviceAuthorization(
-                device_code=new_device_code(),
-                user_code=new_user_code(),
-                client=draft.client.client.id,
-                client_id=draft.client.client.client_id,
-                scope=" ".join(draft.scopes.names) if draft.scopes else "",
-                interval=interval,
-                nonce=draft.get("nonce") or None,
-                code_challenge=challenge.challenge if challenge else None,
-                code_challenge_method=challenge.method if challenge else None,
-                certificate=bound_certificate(draft.client.client, certificate),
-                is_anonymous=draft.client.client.public_client,
-            )
-            if await self._devices.add(request.realm.realm.id, asked, lifespan):
-                return asked
-        raise Overloaded
+        if await services.device_authorizations.add(draft.request.realm.realm.id, asked, lifespan):
+            return asked
+    raise Overloaded
 
 
 def _polling_interval(client: Client, lifespans: TokenLifespans) -> timedelta:

@@ -40,7 +40,7 @@ def known_device_claims(client: Client, claims: Mapping[str, Any]) -> dict[str, 
 
 
 class Devices:
-    """Refuses devices that ask too often, and locks those that are refused too often."""
+    """Refuses devices that ask too often, and locks devices that are refused too often."""
 
     def __init__(self, locks: DeviceLocks, limiter: RateLimiter) -> None:
         self._locks = locks
@@ -79,5 +79,5 @@ class Devices:
         counted = await self._locks.count_failure(realm_id, client.id, name, window)
         if counted >= rules.failures:
             lock = DeviceLock(name, LockCause.FAILURES, request.now + window)
-            await self._locks.lock(realm_id, client.id, lock, request.now)
+            await self._locks.lock_device(realm_id, client.id, lock, request.now)
             request.event.further.append(device_lock_event(lock, counted))

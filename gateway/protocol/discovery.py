@@ -30,10 +30,7 @@ _CLAIMS: Final = (
 def openid_configuration(
     realm: RealmEntry, issuer: str, mtls_issuer: str | None, now: datetime
 ) -> dict[str, Any]:
-    """Return the metadata document of one realm, with the algorithms of its keys at `now`.
-
-    `mtls_issuer` is the realm's address on the listener that asks for a certificate.
-    """
+    """Return the metadata at `now`; `mtls_issuer` is the address of the TLS listener."""
     endpoints = _endpoints(issuer)
     document: dict[str, Any] = {
         "issuer": issuer,
@@ -106,12 +103,10 @@ def _encryption(what: str, algorithms: Iterable[KeyManagement]) -> dict[str, lis
 
 def _prompts(realm: RealmEntry) -> list[str]:
     """Return the values of `prompt`. Spec: Initiating User Registration via OpenID Connect 1.0."""
-    offers_registration = realm.realm.login.registration_allowed
-    return [*PROMPTS, *((Prompt.CREATE,) if offers_registration else ())]
+    return [*PROMPTS, *((Prompt.CREATE,) if realm.realm.login.registration_allowed else ())]
 
 
 def _classes(realm: RealmEntry) -> list[str]:
-    """Return the realm's names of levels, and those of a sign-in without levels."""
     return [*dict.fromkeys((*realm.realm.protocol.levels, BY_COOKIE, SIGNED_IN))]
 
 

@@ -29,9 +29,8 @@ class EventFailure:
 class OAuthError(RealmgateError):
     """A refusal with an OAuth code and a public description.
 
-    `reason` is for the operator's log only. A refusal without an `event` is not recorded. `nonce`
-    is the one for the next DPoP proof, where that is the reason. After `retry_after` the same
-    request may be repeated.
+    `reason` is for the log. Without an `event` it is not recorded. `nonce` is for the next DPoP
+    proof. After `retry_after` the request may be repeated.
     """
 
     default_status: ClassVar = HTTPStatus.BAD_REQUEST
@@ -58,10 +57,7 @@ class OAuthError(RealmgateError):
 
 
 class ClientAuthenticationFailed(OAuthError):
-    """One public text for every cause, so that a guesser of secrets learns nothing.
-
-    Where the credential is a certificate, the reason follows it.
-    """
+    """One public text for every cause but certificates, so that guessers learn nothing."""
 
     default_status: ClassVar = HTTPStatus.UNAUTHORIZED
     public_text: ClassVar = "Invalid client or Invalid client credentials"
@@ -78,20 +74,13 @@ class ClientAuthenticationFailed(OAuthError):
 
 
 class BearerChallenge(OAuthError):
-    """A refusal by header with an empty body; `error` is empty where no token was sent.
-
-    Spec: RFC 6750 §3
-    """
+    """A refusal by header; `error` is empty where no token was sent. Spec: RFC 6750 §3."""
 
     default_status: ClassVar = HTTPStatus.UNAUTHORIZED
 
 
 class ProofRefused(OAuthError):
-    """A token that is bound to a key was presented without a proof of it, or with a wrong one.
-
-    Also one that is not bound to a key, under the scheme DPoP. The answer names the algorithms of
-    proofs in WWW-Authenticate. Spec: RFC 9449 §7.1
-    """
+    """A missing or wrong DPoP proof, or scheme DPoP for an unbound token. Spec: RFC 9449 §7.1."""
 
     default_status: ClassVar = HTTPStatus.UNAUTHORIZED
 

@@ -1,7 +1,4 @@
-"""User events of requests: composed here alone, with the events of lock-outs.
-
-Keycloak: 10.1 to 10.3 event types to errors, 4.2 what counts
-"""
+"""User events of requests: composed here alone, with the events of lock-outs."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,7 +12,6 @@ from gateway.domain.limits.caches import cached
 from gateway.domain.ports.certificates import DeviceLock
 from gateway.domain.ports.events import EventListeners, EventLog
 from gateway.domain.ports.observability import Metrics
-from gateway.domain.realm import EventsConfig
 from gateway.domain.secrets import looks_secret
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import EventDraft, ProtocolRequest
@@ -23,10 +19,7 @@ from gateway.representations.shapes import MASK
 
 
 def note_refusal(event: EventDraft, refusal: SignInRefused) -> None:
-    """Note the user of a refusal, and the lock-out as a further event.
-
-    Keycloak: 4.2 what counts
-    """
+    """Note the user of a refusal, and a lock-out as further event. Keycloak: 4.2 what counts."""
     event.user_id = refusal.user_id
     if refusal.lockout is not None:
         event.further.append(_locked_out(refusal.lockout))
@@ -65,11 +58,11 @@ _MOMENT: Final = timedelta(microseconds=1)
 
 
 class EventRecording:
-    """Stores the events of realms that ask for it, and passes them to event listeners.
+    """Stores events of realms and passes them to listeners.
 
-    A request without an event type is not recorded, nor is one that failed for want of a store;
-    what it has changed in an account before is. Texts from outside are shortened, and masked where
-    they look like a secret. Keycloak: 10.1 to 10.3 event types to errors
+    Requests that failed for want of a store are not recorded, but their changes of an account are.
+    Texts from outside are shortened, and masked if they look secret. Keycloak: 10.1 to 10.3 event
+    types to errors
     """
 
     def __init__(
@@ -87,8 +80,7 @@ class EventRecording:
     def answered(self, request: ProtocolRequest) -> None:
         certificate, event, seen = request.certificate, request.event, self._seen_certificates
         if certificate is not None and event.error is None and seen.waiting:
-            realm_id = request.realm.realm.id
-            seen.note_use(realm_id, certificate.leaf, event.client_id, event.user_id)
+            seen.note_use(request.realm.realm.id, certificate.leaf, event.client_id, event.user_id)
         if event.kind is not None or event.changes:
             self._record(request, event.error)
 
@@ -104,13 +96,12 @@ class EventRecording:
         """Record what a request has changed in the account before it failed, and no more."""
         draft = request.event
         for place, change in enumerate(draft.changes):
-            before = (place - len(draft.changes)) * _MOMENT
             self._send(
                 request,
                 change.kind,
                 change.details,
                 error=change.error,
-                apart=before,
+                apart=(place - len(draft.changes)) * _MOMENT,
                 of_session=False,
             )
 
@@ -147,13 +138,12 @@ class EventRecording:
     ) -> None:
         """Send an event whose time is `apart` from that of the request.
 
-        An event that follows from another, such as a lock-out, is not `of_client`: it has no client
-        and no session. One that comes before the sign-in has succeeded is not `of_session`.
+        Lock-outs are not `of_client`, changes before the sign-in succeeded not `of_session`;
         `session_id` replaces the session of the request.
         """
         realm, draft, failed = request.realm.realm, request.event, error is not None
         name = EVENT_NAMES[kind, failed]
-        stored = realm.events.enabled and name in _stored_event(realm.events)
+        stored = realm.events.enabled and name in _account_names(realm.events.enabled_types)
         listened, queueing = self._listeners.receivers(realm, name, failed=failed)
         if not (stored or listened or queueing):
             return
@@ -169,25 +159,18 @@ class EventRecording:
             error=error,
             details={name: _fitting_text(text, _LONGEST_DETAIL) for name, text in details.items()},
         )
-        if stored or queueing:
-            is_kept = self._log.append(event, is_stored=stored, listeners=queueing)
-            if not is_kept:
-                self._metrics.security_event("user_event_dropped")
+        if (stored or queueing) and not self._log.append(
+            event, is_stored=stored, listeners=queueing
+        ):
+            self._metrics.security_event("user_event_dropped")
         if listened:
             self._listeners.publish(realm, event)
 
 
 def _new_id(now: datetime) -> str:
-    """Return a UUID that begins with the time: databases then keep new events side by side.
-
-    Spec: RFC 9562 §5.7
-    """
+    """Return a UUID that begins with the time, so new rows stay together. Spec: RFC 9562 §5.7."""
     text = f"{int(now.timestamp() * 1000):012x}{token_hex(10)}"
     return f"{text[:8]}-{text[8:12]}-7{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:]}"
-
-
-def _stored_event(events: EventsConfig) -> frozenset[str]:
-    return _account_names(events.enabled_types)
 
 
 @cached(256 * 1024)

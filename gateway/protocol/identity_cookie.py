@@ -1,7 +1,4 @@
-"""The identity cookie of a browser, and the login status that pages of clients ask for.
-
-Spec: OpenID Connect Session Management §3; Keycloak: 12.6 logout
-"""
+"""The identity cookie of a browser, and the login status that pages of clients ask for."""
 
 import hashlib
 import secrets
@@ -38,13 +35,10 @@ _CHECKER_BYTES: Final = 32
 class IdentityCookies:
     """The values of both cookies; `identity` is a secret.
 
-    `max_age` is None for a cookie that ends with the browser; `session_max_age` is that of
-    KEYCLOAK_SESSION.
-
-    The value of KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key, which only gateways
-    can make; it names a session, and holds no longer than that. KEYCLOAK_SESSION is a hash of the
-    session's id, which pages of clients compare with the `session_state` that they were given.
-    Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11 cookies, createLoginCookie (26.7)
+    KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key; `max_age` is None where it ends
+    with the browser. KEYCLOAK_SESSION is a hash of the session id, which clients compare with
+    `session_state`. Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11 cookies,
+    createLoginCookie (26.7)
     """
 
     identity: str = field(repr=False)
@@ -90,8 +84,7 @@ def issue_identity(
 
 def session_hash(session_id: str) -> str:
     """Return the value of KEYCLOAK_SESSION: base64url(SHA-384(session id)), unpadded."""
-    digest = hashlib.sha384(session_id.encode()).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha384(session_id.encode()).digest())
 
 
 class IdentityVerification:
@@ -100,11 +93,8 @@ class IdentityVerification:
     def __init__(self, validity: Validity) -> None:
         self._validity = validity
 
-    async def find(self, request: ProtocolRequest, cookie: str) -> BrowserIdentity | None:
-        """Return the identity while its session lasts and its user may sign in.
-
-        Raises StoreUnavailable.
-        """
+    async def find_identity(self, request: ProtocolRequest, cookie: str) -> BrowserIdentity | None:
+        """Return the identity of a live session and usable user; raises StoreUnavailable."""
         if len(cookie) > _LONGEST_COOKIE:
             return None
         try:
@@ -153,16 +143,8 @@ def authenticated_at(session: UserSession) -> datetime:
     return session.started_at
 
 
-_ANY_ORIGIN: Final = "*"
-
-
 class LoginStatus(Enum):
-    """What the frame may tell the page.
-
-    A page of the client asks a frame of the gateway, which asks here with the browser's cookie.
-    Only pages at an origin of the client get an answer. Spec: OpenID Connect Session Management §3;
-    Keycloak: 12.6 logout
-    """
+    """Answers frames of a client's pages. Spec: OpenID Connect Session Management §3."""
 
     REFUSED = auto()
     UNCHANGED = auto()
@@ -175,13 +157,8 @@ async def login_status(
     own_origins: Iterable[str],
     cookies: Iterable[str],
 ) -> LoginStatus:
-    """Compare the session of the request with `cookies`, values of KEYCLOAK_SESSION.
-
-    A request without `session_state` asks only whether the page gets answers at all.
-    Raises StoreUnavailable.
-    """
-    sent = request.parameters
-    client_id, origin, state = map(sent.get, ("client_id", "origin", "session_state"))
+    """Compare `session_state`, if sent, with KEYCLOAK_SESSION values; raises StoreUnavailable."""
+    client_id, origin, state = map(request.parameters.get, ("client_id", "origin", "session_state"))
     if client_id is None or origin is None:
         return LoginStatus.REFUSED
     entry = await directory.client(request.realm.realm.id, client_id)
@@ -196,7 +173,7 @@ async def login_status(
 
 def _may_ask(client: Client, origin: str) -> bool:
     allowed = client.allowed_origins or ()
-    if _ANY_ORIGIN in allowed or origin in allowed:
+    if "*" in allowed or origin in allowed:
         return True
     root, patterns = client.redirects.root_url, client.redirects.patterns
     return origin in origins_of(

@@ -84,7 +84,7 @@ class Impersonation:
             # The browser has one session of a realm: its cookies are those of the new one.
             await self._sessions.log_out_of_browser(own, request.now)
         event = request.event
-        event.begin(EventType.IMPERSONATE)
+        event.kind = EventType.IMPERSONATE
         event.user_id, event.session_id = user.id, session.id
         event.details |= {
             Detail.IMPERSONATOR: caller.user.username,

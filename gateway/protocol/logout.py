@@ -31,15 +31,14 @@ from gateway.protocol.authorization import (
 )
 from gateway.protocol.claims.protocol_claims import ID_TOKEN_TYPE
 from gateway.protocol.claims.subject import is_subject, subject_identifier
-from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, ProofRefused, duplicated_parameter
 from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.policy_checks import check_caller, check_client
 from gateway.protocol.requests import Parameters, ProtocolRequest
-from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import (
-    RefreshTokens,
     encrypt_id_token,
     id_token_encrypter,
     read_refresh_token,
@@ -48,7 +47,7 @@ from gateway.protocol.tokens import (
 
 @dataclass(frozen=True, slots=True)
 class ClientFrame:
-    """What a frame loads to log out at a client."""
+    """The address that a frame loads to log out at a client."""
 
     client: Client
     url: str = field(repr=False)
@@ -57,10 +56,7 @@ class ClientFrame:
 def logout_frames(
     session: UserSession, clients: Iterable[Client], issuer: str
 ) -> tuple[ClientFrame, ...]:
-    """Return the frames of the clients that took part in the session and want one.
-
-    Spec: OpenID Connect Front-Channel Logout §2, §3
-    """
+    """Return frames of the session's clients. Spec: OpenID Connect Front-Channel Logout §2, §3."""
     return tuple(
         ClientFrame(client, _frame_url(client, session, issuer))
         for client in clients
@@ -92,11 +88,7 @@ _OTHER_CLIENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LogoutRequest:
-    """A request that passed the checks.
-
-    `redirect_uri` is one of the client's, empty without one. `hint` are the claims of the ID token
-    of `client` that came with it; None where that client does not exist.
-    """
+    """A checked request; `hint` are the claims of an ID token of `client`, if known."""
 
     client: Client | None = None
     redirect_uri: str = ""
@@ -105,7 +97,7 @@ class LogoutRequest:
 
     @property
     def target(self) -> str:
-        """Where the browser goes afterwards; empty where it stays on a page."""
+        """The next address of the browser; empty where it stays on a page."""
         if not self.redirect_uri or not self.state:
             return self.redirect_uri
         address, hash_sign, fragment = self.redirect_uri.partition("#")
@@ -139,23 +131,15 @@ async def check_logout_request(
         parameters.get, (_HINT_PARAMETER, *_KEPT_PARAMETERS)
     )
     if redirect_uri is not None and token is None and client_id is None:
-        raise _refused_logout(
-            PageMessage.missingParameterMessage,
-            _HINT_PARAMETER,
-            EventError.INVALID_REQUEST,
-            _NO_CLIENT,
-        )
+        message, error = PageMessage.missingParameterMessage, EventError.INVALID_REQUEST
+        raise PageError(message, _HINT_PARAMETER, event_error=error, reason=_NO_CLIENT)
     hint = None if token is None else _verified_hint(request, token)
     issued_for = None if hint is None else hint.get("azp")
     if client_id is not None and issued_for is not None and issued_for != client_id:
         request.event.client_id = client_id
-        raise _refused_logout(
-            PageMessage.invalidParameterMessage,
-            _HINT_PARAMETER,
-            EventError.INVALID_TOKEN,
-            _OTHER_CLIENT,
-        )
-    entry = await _find_client(request, directory, client_id or issued_for)
+        raise _wrong_hint(_OTHER_CLIENT)
+    named = client_id or issued_for
+    entry = None if named is None else await directory.client(request.realm.realm.id, named)
     client = None if entry is None else entry.client
     request.event.client_id = None if client is None else client.client_id
     if redirect_uri is not None and not _is_registered(request, client, redirect_uri):
@@ -175,7 +159,7 @@ async def check_logout_request(
 def _verified_hint(request: ProtocolRequest, token: str) -> Mapping[str, Any]:
     """Return the claims of an ID token of this realm, expired or not; raises PageError."""
     try:
-        claims = request.realm.key_ring.verify(token, request.now)
+        claims = request.realm.key_ring.verify_token(token, request.now)
     except InvalidToken as error:
         raise _wrong_hint(str(error)) from error
     if claims.get("iss") != request.issuer:
@@ -186,21 +170,8 @@ def _verified_hint(request: ProtocolRequest, token: str) -> Mapping[str, Any]:
 
 
 def _wrong_hint(reason: str) -> PageError:
-    return _refused_logout(
-        PageMessage.invalidParameterMessage, _HINT_PARAMETER, EventError.INVALID_TOKEN, reason
-    )
-
-
-def _refused_logout(message: PageMessage, name: str, event_error: str, reason: str) -> PageError:
-    return PageError(message, name, event_error=event_error, reason=reason)
-
-
-async def _find_client(
-    request: ProtocolRequest, directory: Directory, client_id: str | None
-) -> ClientEntry | None:
-    if client_id is None:
-        return None
-    return await directory.client(request.realm.realm.id, client_id)
+    message, error = PageMessage.invalidParameterMessage, EventError.INVALID_TOKEN
+    return PageError(message, _HINT_PARAMETER, event_error=error, reason=reason)
 
 
 def _require_policies(
@@ -227,10 +198,7 @@ class AskToLogOut:
 
 @dataclass(frozen=True, slots=True)
 class LoggedOut:
-    """Nobody is signed in any more: `target` is where the browser goes, empty for a page.
-
-    `has_ended` where a session of this browser or of the hint is over now.
-    """
+    """The browser goes to `target`, or to a page; `has_ended` where a session is over now."""
 
     client: Client | None
     target: str
@@ -242,10 +210,7 @@ LogoutOutcome = AskToLogOut | LoggedOut
 
 
 class BrowserLogout:
-    """Ends the sessions of browsers.
-
-    Spec: OpenID Connect RP-Initiated Logout §2; Keycloak: 12.6 logout
-    """
+    """Ends sessions of browsers. OpenID Connect RP-Initiated Logout §2; Keycloak: 12.6 logout."""
 
     def __init__(self, directory: Directory, sessions: Sessions) -> None:
         self._directory = directory
@@ -255,7 +220,7 @@ class BrowserLogout:
         self, request: ProtocolRequest, identity: BrowserIdentity | None
     ) -> LogoutOutcome:
         """Answer a request of a client or of the user; raises PageError and StoreUnavailable."""
-        request.event.begin(EventType.LOGOUT)
+        request.event.kind = EventType.LOGOUT
         asked = await check_logout_request(request, request.parameters, self._directory)
         if identity is not None and not _may_end(asked, identity.session):
             request.event.withdraw()
@@ -269,18 +234,14 @@ class BrowserLogout:
             request.event.withdraw()
         else:
             request.event.session_id = asked.hinted_session
-            request.event.fail(EventError.SESSION_EXPIRED)
+            request.event.error = EventError.SESSION_EXPIRED
         return LoggedOut(asked.client, asked.target, has_ended=asked.hint is not None)
 
     async def confirm(
         self, request: ProtocolRequest, identity: BrowserIdentity | None, stored: Parameters | None
     ) -> LoggedOut:
-        """End the session after the user confirmed it.
-
-        `stored` is what `LogoutRequest.stored` returned for this session, None where the form is
-        no such one. Raises PageError and StoreUnavailable.
-        """
-        request.event.begin(EventType.LOGOUT)
+        """End the session; `stored` is None for an unsealed form. Raises PageError."""
+        request.event.kind = EventType.LOGOUT
         if stored is None or identity is None:
             raise PageError(PageMessage.failedLogout, event_error=EventError.SESSION_EXPIRED)
         asked = await check_logout_request(request, stored, self._directory)
@@ -293,9 +254,7 @@ class BrowserLogout:
             return None
         realm_id = request.realm.realm.id
         session = await self._sessions.find_stored(realm_id, session_id, offline=False)
-        if session is None:
-            return None
-        return session if _may_end(asked, session) else None
+        return session if session is not None and _may_end(asked, session) else None
 
     async def _end(
         self, request: ProtocolRequest, asked: LogoutRequest, session: UserSession
@@ -310,10 +269,9 @@ class BrowserLogout:
 
 
 def _may_end(asked: LogoutRequest, session: UserSession) -> bool:
-    """Tell whether the hint is an ID token of the user of this session, and of no other session.
+    """Return whether the hint names the user of this session, and no other session.
 
-    A token without `sid`, such as that of a service account, names a user alone. One of a disabled
-    client proves nothing.
+    A token without `sid` names a user alone; one of a disabled client proves nothing.
     """
     if asked.hint is None or asked.client is None or not asked.client.enabled:
         return False
@@ -322,82 +280,65 @@ def _may_end(asked: LogoutRequest, session: UserSession) -> bool:
     return "sid" not in asked.hint or asked.hinted_session == session.id
 
 
-class LogoutEndpoint:
-    """Ends sessions for clients of every realm.
+async def log_out_by_token(
+    services: ProtocolServices, request: ProtocolRequest
+) -> AuthenticatedClient:
+    """End the session of a refresh token, if it has not ended; raises OAuthError.
 
-    An offline token ends the offline session and the online one with its id; another token leaves
-    the offline session. An expired token is accepted: it still names the session. A revoked token,
-    and one whose client has left the session, is refused, unlike in Keycloak. Keycloak: 12.6 (POST
-    with refresh_token)
+    An offline token ends the online session of its id too. Expired tokens are accepted; unlike in
+    Keycloak, revoked ones and those of departed clients are not. Keycloak: 12.6 (POST with
+    refresh_token)
     """
+    request.event.kind = EventType.LOGOUT
+    caller = await services.clients.authenticate(request)
+    if request.parameters.repeated:
+        raise duplicated_parameter()
+    text = request.parameters.raw("refresh_token")
+    if text is None:
+        raise OAuthError("invalid_request", "No refresh token")
+    client = caller.entry.client
+    token = read_refresh_token(request, client, text, may_be_expired=True)
+    await _require_binding(services, request, client, token.claims)
+    check_caller(request, caller, EventKind.LOGOUT_REQUEST, presented=token.claims)
+    request.event.session_id = str(token.claims["sid"])
+    request.event.user_id = str(token.claims["sub"])
+    session = await services.refresh_tokens.session_to_end(request, caller.entry, token)
+    if session is None:
+        request.event.withdraw()
+    elif token.offline:
+        await services.sessions.log_out(request.realm.realm.id, session.id, request.now)
+    else:
+        await services.sessions.log_out_of_browser(session, request.now)
+    return caller
 
-    def __init__(
-        self,
-        clients: ClientAuthenticator,
-        sessions: Sessions,
-        constraint: SenderConstraint,
-        refresh_tokens: RefreshTokens,
-    ) -> None:
-        self._clients = clients
-        self._sessions = sessions
-        self._constraint = constraint
-        self._refresh_tokens = refresh_tokens
 
-    async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """End the session of the token, again without complaint; raises OAuthError."""
-        request.event.begin(EventType.LOGOUT)
-        caller = await self._clients.authenticate(request)
-        if request.parameters.repeated:
-            raise duplicated_parameter()
-        text = request.parameters.raw("refresh_token")
-        if text is None:
-            raise OAuthError("invalid_request", "No refresh token")
-        client = caller.entry.client
-        token = read_refresh_token(request, client, text, may_be_expired=True)
-        await self._require_binding(request, client, token.claims)
-        check_caller(request, caller, EventKind.LOGOUT_REQUEST, presented=token.claims)
-        request.event.session_id = str(token.claims["sid"])
-        request.event.user_id = str(token.claims["sub"])
-        session = await self._refresh_tokens.session_to_end(request, caller.entry, token)
-        if session is None:
-            request.event.withdraw()
-        elif token.offline:
-            await self._sessions.log_out(request.realm.realm.id, session.id, request.now)
-        else:
-            await self._sessions.log_out_of_browser(session, request.now)
-        return caller
-
-    async def _require_binding(
-        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
-    ) -> None:
-        try:
-            await self._constraint.require_of_parameter(request, client, claims)
-        except ProofRefused:
-            raise
-        except OAuthError as error:
-            # Keycloak's code, as for a refresh.
-            code, status = "unauthorized_client", error.status
-            raise OAuthError(code, error.description, status=status, event=error.event) from error
+async def _require_binding(
+    services: ProtocolServices, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+) -> None:
+    try:
+        await services.constraint.require_of_parameter(request, client, claims)
+    except ProofRefused:
+        raise
+    except OAuthError as error:
+        # Keycloak's code, as for a refresh.
+        code, status = "unauthorized_client", error.status
+        raise OAuthError(code, error.description, status=status, event=error.event) from error
 
 
 _LOGOUT_TOKEN_LIFESPAN: Final = timedelta(minutes=2)
 _LOGOUT_EVENT: Final = "http://schemas.openid.net/event/backchannel-logout"
-_REVOKE_OFFLINE: Final = "revoke_offline_access"
-_LOGOUT_TYPE: Final = "Logout"
 
 
 def logout_token(
     realm: RealmEntry, issuer: str, client: Client, notice: LogoutNotice, now: datetime
 ) -> str:
-    """Return a new token, signed as the client's ID tokens are, and not encrypted yet.
-
-    Raises LookupError where the realm has no key for it.
+    """Return a token signed as the client's ID tokens are; raises LookupError without a key.
 
     Spec: OpenID Connect Back-Channel Logout §2.4, §2.6; Keycloak: 12.6 logout
     """
     events: dict[str, Any] = {_LOGOUT_EVENT: {}}
     if client.logout.revoke_offline_tokens:
-        events[_REVOKE_OFFLINE] = True
+        events["revoke_offline_access"] = True
     claims: dict[str, Any] = {
         "exp": int((now + _LOGOUT_TOKEN_LIFESPAN).timestamp()),
         "iat": int(now.timestamp()),
@@ -405,7 +346,7 @@ def logout_token(
         "iss": issuer,
         "aud": client.client_id,
         "sub": subject_identifier(client, notice.user_id),
-        "typ": _LOGOUT_TYPE,
+        "typ": "Logout",
         "events": events,
     }
     if client.logout.back_channel_session_required:
@@ -421,13 +362,10 @@ NOTICE_LEASE: Final = timedelta(seconds=15)
 
 
 class NoticeDelivery:
-    """Deliveries of notices.
+    """Delivers notices; `issuer` returns the issuer of a realm by its name.
 
-    `issuer` returns the issuer of a realm by its name.
-
-    A notice is in the queue until a client has confirmed it, so it may come twice: a gateway may be
-    killed between the two. Clients accept that, the session of theirs is over either way. Spec:
-    OpenID Connect Back-Channel Logout §2.5, §2.8
+    A notice stays queued until a client confirms it, so it may come twice. Spec: OpenID Connect
+    Back-Channel Logout §2.5, §2.8
     """
 
     def __init__(
@@ -456,28 +394,29 @@ class NoticeDelivery:
             return await stores.logout_notices.claim(now, NOTICE_LEASE, most, busy)
 
     async def deliver(self, claimed: LogoutNotice) -> FailedDelivery | None:
-        notice = claimed
+        again, failed = None, None
         async with self._database.read() as stores:
-            client = await stores.clients.find_by_id(notice.realm_id, notice.client)
-            name = await stores.realms.find_name(notice.realm_id)
+            client = await stores.clients.find_by_id(claimed.realm_id, claimed.client)
+            name = await stores.realms.find_name(claimed.realm_id)
         realm = None if name is None else await self._directory.realm(name)
-        if client is None or realm is None or not client.logout.back_channel_url:
-            await self._settle(notice, None)
-            return None
-        try:
-            await self._send(realm, client, notice)
-        except (NoticeNotReceived, LookupError, OAuthError) as failure:
-            again = notice.next_attempt_at(self._clock.now())
-            await self._settle(notice, again)
-            return FailedDelivery(
-                realm_id=notice.realm_id,
-                subject=client.client_id,
-                attempts=notice.attempts,
-                reason=str(failure),
-                is_last=again is None,
-            )
-        await self._settle(notice, None)
-        return None
+        if client is not None and realm is not None and client.logout.back_channel_url:
+            try:
+                await self._send(realm, client, claimed)
+            except (NoticeNotReceived, LookupError, OAuthError) as failure:
+                again = claimed.next_attempt_at(self._clock.now())
+                failed = FailedDelivery(
+                    realm_id=claimed.realm_id,
+                    subject=client.client_id,
+                    attempts=claimed.attempts,
+                    reason=str(failure),
+                    is_last=again is None,
+                )
+        async with self._database.write() as stores:
+            if again is None:
+                await stores.logout_notices.remove_notice(claimed)
+            else:
+                await stores.logout_notices.postpone(claimed, again)
+        return failed
 
     async def _send(self, realm: RealmEntry, client: Client, notice: LogoutNotice) -> None:
         issuer = self._issuer(realm.realm.name)
@@ -485,11 +424,3 @@ class NoticeDelivery:
         signed = logout_token(realm, issuer, client, notice, self._clock.now())
         token = encrypt_id_token(client, encrypter, signed)
         await self._sender.send(client.logout.back_channel_url, token)
-
-    async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
-        """Remove the notice, or let it be due again."""
-        async with self._database.write() as stores:
-            if due_at is None:
-                await stores.logout_notices.remove(notice)
-            else:
-                await stores.logout_notices.postpone(notice, due_at)

@@ -34,7 +34,6 @@ from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.representations.realms import policies_of
 
-_REASON: Final = "client_policy_error"
 _POLICIES: Final[WeakKeyDictionary[RealmEntry, tuple[ClientPolicy, ...]]] = WeakKeyDictionary()
 
 
@@ -55,14 +54,13 @@ def check_caller(
     scopes: tuple[str, ...] | None = None,
     code_verifier: VerifiedCodeVerifier | None = None,
 ) -> ClientEntry:
-    """Return an authenticated client as tokens are to be issued to it; raises OAuthError.
+    """Return an authenticated client as policies leave it; raises OAuthError.
 
-    `presented` are the claims of a verified token in the request, `scopes` what the tokens would
-    have.
+    `presented` are verified claims of a token in the request, `scopes` those of the tokens.
     """
     if not realm_policies(request.realm):
         return caller.entry
-    return _check(
+    return _apply_policies(
         request,
         caller.entry,
         ClientRequest(
@@ -86,10 +84,7 @@ def check_client(
     scopes: tuple[str, ...] | None = None,
     redirect_uri: str | None = None,
 ) -> ClientEntry:
-    """Judge a request at an endpoint where clients do not authenticate; raises OAuthError.
-
-    `redirect_uri` is the verified address to which a browser goes after its logout.
-    """
+    """Judge a request without client authentication; `redirect_uri` is that of a logout."""
     if not realm_policies(request.realm):
         return entry
     judged = ClientRequest(
@@ -100,7 +95,7 @@ def check_client(
         authenticates=False,
         redirect_uri=redirect_uri,
     )
-    return _check(request, entry, judged)
+    return _apply_policies(request, entry, judged)
 
 
 def client_of_claims(
@@ -117,7 +112,9 @@ def client_of_claims(
     return _with_client(entry, client_for_tokens(policies, read))
 
 
-def _check(request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest) -> ClientEntry:
+def _apply_policies(
+    request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest
+) -> ClientEntry:
     realm = request.realm.realm
     judged = replace(
         judged,
@@ -132,11 +129,7 @@ def _check(request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest) 
 
 
 def _with_client(entry: ClientEntry, client: Client) -> ClientEntry:
-    """Return the entry with the client as the policies leave it.
-
-    The roles in the scope of a client with full scope are not kept. Where a policy takes its full
-    scope away, its own roles are left, and those of its client scopes.
-    """
+    """Return the entry with the client as policies leave it, and the roles of its scopes."""
     if client == entry.client:
         return entry
     if client.full_scope_allowed or not entry.client.full_scope_allowed:
@@ -182,7 +175,7 @@ def _refused_by_policies(request: ProtocolRequest) -> Iterator[None]:
             Detail.CLIENT_POLICY_ERROR: refusal.error,
             Detail.CLIENT_POLICY_ERROR_DETAIL: refusal.text,
         }
-        failure = EventFailure(refusal.error, _REASON)
+        failure = EventFailure(refusal.error, "client_policy_error")
         raise OAuthError(
             refusal.error, refusal.text, status=refusal.status, event=failure
         ) from refusal

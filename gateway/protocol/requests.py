@@ -1,8 +1,4 @@
-"""A protocol request: its parameters, its page's origin, the realm's requirements, its event.
-
-Spec: RFC 6749 §3.1, §3.2; 2.1 `ssl_required`; Keycloak: EventBuilder, 12.7 pages of other origins,
-sslRequired, token endpoint, checks 1 and 2
-"""
+"""A protocol request: its parameters, its page's origin, the realm's requirements, its event."""
 
 import ipaddress
 from collections.abc import Collection, Iterable, Mapping
@@ -24,10 +20,9 @@ from gateway.protocol.errors import EventFailure, OAuthError
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The form of one request: the first value of each name, and the names that came twice.
+    """The form of one request; empty values count as absent. Spec: RFC 6749 §3.1, §3.2.
 
-    An empty value counts as absent, and a name that is sent twice is remembered as such: which
-    answer that gets depends on the endpoint's order of checks. Spec: RFC 6749 §3.1, §3.2
+    Repeated names are kept: which answer they get depends on the endpoint.
     """
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -41,7 +36,9 @@ class Parameters:
         return bool(self.repeated_names)
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[str, str]], also_sent: Iterable[str] = ()) -> "Parameters":
+    def from_pairs(
+        cls, pairs: Iterable[tuple[str, str]], also_sent: Iterable[str] = ()
+    ) -> "Parameters":
         """Collect decoded pairs; `also_sent` are names seen elsewhere, such as in the query."""
         values: dict[str, str] = {}
         further: dict[str, tuple[str, ...]] = {}
@@ -67,21 +64,15 @@ class Parameters:
         return () if first is None else (first, *self.further.get(name, ()))
 
 
-_ANY_ORIGIN: Final = "*"
-
-
 class OriginRefused(RealmgateError):
     """The page is of an origin that the client does not list."""
 
 
 @dataclass(slots=True, eq=False)
 class SendingPage:
-    """The page from which a browser sends the request; without an `origin` there is none.
+    """The page that sends the request, if it has an `origin`; `is_own`: of the gateway itself.
 
-    `is_own`: it is at an address of the gateway itself. `may_read`: the browser may pass the
-    response to the page.
-
-    Keycloak: 12.7 pages of other origins
+    `may_read`: the browser may pass the response on. Keycloak: 12.7 pages of other origins
     """
 
     origin: str | None = None
@@ -89,13 +80,10 @@ class SendingPage:
     may_read: bool = False
 
     def require(self, allowed: Collection[str] | None) -> None:
-        """Let a page of the web origins `allowed` read the response.
-
-        Raises OriginRefused for any other page, unless it is our own.
-        """
+        """Let pages of the `allowed` origins read; raises OriginRefused unless it is our own."""
         if self.origin is None:
             return
-        self.may_read = allowed is not None and (_ANY_ORIGIN in allowed or self.origin in allowed)
+        self.may_read = allowed is not None and ("*" in allowed or self.origin in allowed)
         if not self.may_read and not self.is_own:
             raise OriginRefused(f"the origin {self.origin[:200]!r} is not a web origin")
 
@@ -111,31 +99,21 @@ NO_PAGE: Final = SendingPage()
 
 @dataclass(slots=True)
 class EventDraft:
-    """Collects what is known of one request's event; without a `kind` there is none.
-
-    Rules note what they learn as they learn it, so that the event of a failure says how far the
-    request came. `EventRecording` makes the event of it, in one place.
-    """
+    """Collects facts of one request's event, also for failures; without a `kind` there is none."""
 
     kind: EventType | None = None
     client_id: str | None = None
     user_id: str | None = None
     session_id: str | None = None
     error: str | None = None
-    """What was wrong with a request that is answered nevertheless."""
+    """The faults of a request that is answered nevertheless."""
     details: dict[str, str] = field(default_factory=dict)
     changes: tuple[AccountChange, ...] = ()
-    """What the user has changed in the account before; each is an event of its own."""
+    """The user's earlier changes of the account; each is an event of its own."""
     other_sessions: tuple[str, ...] = ()
     """Sessions to which the same happened: one event for each."""
     further: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
     """Further events of the same user from the same address."""
-
-    def begin(self, kind: EventType) -> None:
-        self.kind = kind
-
-    def fail(self, error: str) -> None:
-        self.error = error
 
     def refuse(self, failure: EventFailure) -> None:
         """Note the error of a refusal, and the reason where it gives one."""
@@ -152,12 +130,8 @@ class EventDraft:
 class ProtocolRequest:
     """One request to an endpoint of one realm.
 
-    `authorization` is the header's value as sent. `remote_address` and `secure` (TLS up to the
-    proxy) are what the proxy reports; `certificate` says what it may be used for in the realm.
-    `issuer` comes from the configured public URL. `event` collects what is recorded of it, `page`
-    whether the page of a browser may read the response.
-
-    Keycloak: EventBuilder
+    `remote_address` and `secure` are what the proxy reports; `certificate` is evaluated for the
+    realm. `issuer` comes from the configured public URL. Keycloak: EventBuilder
     """
 
     realm: RealmEntry
@@ -178,11 +152,9 @@ class ProtocolRequest:
 
 
 def require_https(realm: Realm, remote_address: str) -> None:
-    """Raise OAuthError (403) where the realm requires TLS for a request that came in clear.
+    """Raise OAuthError (403) where the realm requires TLS for a request in clear.
 
-    `http/realm_endpoint.py` applies both to every route; whether a request came by TLS is what
-    the proxy reports. Spec: 2.1 `ssl_required`; Keycloak: sslRequired, token endpoint, checks 1 and
-    2
+    Spec: 2.1 `ssl_required`; Keycloak: sslRequired, token endpoint, checks 1 and 2
     """
     if not transport_is_sufficient(realm.ssl_required, remote_address, secure=False):
         raise OAuthError(
@@ -193,19 +165,18 @@ def require_https(realm: Realm, remote_address: str) -> None:
         )
 
 
-def require_enabled(realm: Realm) -> None:
-    """Raise OAuthError (403) where the realm is disabled."""
-    if not realm.enabled:
-        raise OAuthError(
-            "access_denied",
-            "Realm not enabled",
-            status=HTTPStatus.FORBIDDEN,
-            event=EventFailure(EventError.REALM_DISABLED),
-        )
+def disabled_realm() -> OAuthError:
+    """Return the refusal (403) of a request to a disabled realm."""
+    return OAuthError(
+        "access_denied",
+        "Realm not enabled",
+        status=HTTPStatus.FORBIDDEN,
+        event=EventFailure(EventError.REALM_DISABLED),
+    )
 
 
 def transport_is_sufficient(required: SslRequired, remote_address: str, *, secure: bool) -> bool:
-    """Tell whether a request from that address may be answered."""
+    """Return whether a request from that address may be answered."""
     if secure or required is SslRequired.NONE:
         return True
     return required is SslRequired.EXTERNAL and _is_local(remote_address)

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import ClientEncrypters
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.tokens import encrypt_authorization_response, sign_authorization_response
+from gateway.protocol.tokens import encrypt_authorization_response, sign_for_client
 
 
 class ResponseMode(StrEnum):
@@ -30,7 +30,7 @@ class ResponseMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResponseTarget:
-    """Where the response to a request goes. `redirect_uri` was verified to be the client's."""
+    """The target of the response to a request. `redirect_uri` was verified to be the client's."""
 
     client: Client
     redirect_uri: str
@@ -69,11 +69,9 @@ _ERROR: Final = ("error", "error_description")
 
 
 def with_common_parameters(issuer: str, response: AuthorizationResponse) -> dict[str, str]:
-    """Return all parameters in Keycloak's order.
+    """Return all parameters in Keycloak's order, `iss` unless the client excludes it.
 
     state, session_state, iss, code and tokens; of an error: error, error_description, state, iss.
-    `iss` is left out for a client with `exclude.issuer.from.auth.response`.
-
     Spec: RFC 9207 §2 (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10 authorization
     """
     target, given = response.target, dict(response.parameters)
@@ -90,18 +88,14 @@ def with_common_parameters(issuer: str, response: AuthorizationResponse) -> dict
 
 
 def signed_response(request: ProtocolRequest, client: Client, parameters: Mapping[str, str]) -> str:
-    """Return the parameters as a JWT for the client; raises OAuthError without a key.
-
-    It lasts as long as a code.
-    """
-    expires_at = request.now + request.realm.realm.token_lifespans.access_code
+    """Return the parameters as a JWT that lasts as long as a code; raises OAuthError."""
     claims = {
         **parameters,
         "iss": request.issuer,
         "aud": client.client_id,
-        "exp": int(expires_at.timestamp()),
+        "exp": int((request.now + request.realm.realm.token_lifespans.access_code).timestamp()),
     }
-    return sign_authorization_response(request, client, claims)
+    return sign_for_client(request, client.signing.authorization_response, claims)
 
 
 def deliver_in_query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
@@ -157,11 +151,7 @@ RESPONSE_MODE_NAMES: Final = (*RESPONSE_MODES, JWT)
 async def deliver_response(
     request: ProtocolRequest, response: AuthorizationResponse, encryption: ClientEncrypters
 ) -> Delivery:
-    """Return what the browser gets; `state` and `iss` are added.
-
-    Raises OAuthError where the response has to be signed or encrypted, and realm or client has no
-    key for it.
-    """
+    """Return what the browser gets, with `state` and `iss`; raises OAuthError without a key."""
     carry, is_signed = RESPONSE_MODES[response.target.mode]
     parameters = with_common_parameters(request.issuer, response)
     if is_signed:

@@ -1,7 +1,4 @@
-"""Client scopes of a token: granted by name, and the user's roles and claims that they allow.
-
-Spec: RFC 6749 §3.3; Keycloak: client scopes, 2.1 headers and keys, scope mappings
-"""
+"""Client scopes of a token: granted by name, and the user's roles and claims that they allow."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,8 +41,7 @@ class ChosenScopes:
 
 def _weigh(_key: tuple[int, int], chosen: ChosenScopes) -> int:
     mappers = sum(len(bound.scope.mappers) for bound in chosen.scopes)
-    names = 16 * len(chosen.names) + len(chosen.text)
-    return 1024 + names + _PREPARED_MAPPER * mappers
+    return 1024 + (16 * len(chosen.names) + len(chosen.text)) + _PREPARED_MAPPER * mappers
 
 
 _CHOICES: Final[SizedCache[tuple[int, int], ChosenScopes]] = SizedCache(PREPARED_BYTES, _weigh)
@@ -57,14 +53,9 @@ _NUMBERS: Final = count()
 
 
 class RealmScopes:
-    """The scopes of one realm, prepared.
-
-    The scopes are those of the realm; a client names the ones it gets always and those it may ask
-    for. Spec: RFC 6749 §3.3; Keycloak: client scopes
-    """
+    """The prepared scopes of one realm. Spec: RFC 6749 §3.3; Keycloak: client scopes."""
 
     def __init__(self, scopes: Iterable[RoleBoundScope]) -> None:
-        """Take all scopes by name; those of other protocols are left out."""
         self._scopes = {
             bound.scope.name: bound for bound in scopes if bound.scope.protocol == OPENID_CONNECT
         }
@@ -113,7 +104,7 @@ class GrantedScopes:
 
     @property
     def offline(self) -> bool:
-        """Tell whether an offline session is requested."""
+        """Return whether an offline session is requested."""
         return OFFLINE_ACCESS in self.chosen.names
 
     @property
@@ -137,11 +128,7 @@ class GrantedScopes:
 
 
 def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> GrantedScopes:
-    """Return the client's default scopes plus the requested optional ones.
-
-    None asks for nothing beyond the defaults. Raises invalid_scope on any name that the client
-    was not given, and on more than `gateway.domain.limits.input_sizes` allows.
-    """
+    """Return default and requested scopes; raises invalid_scope for others and for too many."""
     excess = scope_excess(requested) if requested else None
     if excess is not None:
         raise _invalid_scope(excess)
@@ -195,10 +182,9 @@ SIGNED_IN: Final = "1"
 class ClaimsContext:
     """The subject of tokens, the granted scopes, and the mappers of scopes and client.
 
-    A client without full scope gets only roles that are its own, or in its scope mappings or in
-    those of the scopes it was granted. A client whose reach is limited gets no administrative roles
-    beyond that, except those of its own service account. Keycloak: 2.1 headers and keys, scope
-    mappings
+    Without full scope a client gets its own roles and those of scope mappings. A client of limited
+    reach gets no further administrative roles, except of its own account. Keycloak: 2.1 headers and
+    keys, scope mappings
     """
 
     subject: TokenSubject
@@ -214,8 +200,7 @@ class ClaimsContext:
         """Return the context without the roles of other clients than those."""
         roles = self.subject.roles
         kept = tuple((client, names) for client, names in roles.clients if client in audiences)
-        subject = replace(self.subject, roles=replace(roles, clients=kept))
-        return replace(self, subject=subject)
+        return replace(self, subject=replace(self.subject, roles=replace(roles, clients=kept)))
 
 
 def resolve_claims(
@@ -280,10 +265,7 @@ def _carried_roles(client: ClientEntry, user: UserEntry, granted: GrantedScopes)
 
 
 def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
-    """Return the user without the roles beyond the reach of the client.
-
-    All roles of the user decide on it, before a scope or an audience leaves some of them out.
-    """
+    """Return the user without roles beyond the client's reach, before scopes narrow them."""
     if client.withheld is None:
         return user
     withheld = withheld_roles(client, user)
@@ -291,10 +273,7 @@ def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
 
 
 def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None:
-    """Return the roles that tokens of the client for the user do not carry; None for no limit.
-
-    The roles of its own service account were given to the client itself.
-    """
+    """Return the roles that tokens for the user do not carry; None for the own account."""
     return None if _is_own_account(client, user) else client.withheld
 
 

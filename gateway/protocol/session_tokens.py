@@ -1,7 +1,4 @@
-"""The services that grants share, and the first tokens of a client in a session.
-
-Keycloak: 1.3 token response, 3 (sessions)
-"""
+"""The services that grants share, and the first tokens of a client in a session."""
 
 import uuid
 from collections.abc import Mapping
@@ -17,12 +14,15 @@ from gateway.domain.ports.sign_in import AuthorizationCodeStore, DeviceAuthoriza
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import client_session_ends_at, device_notes
 from gateway.domain.users import User
+from gateway.protocol.authorization import CheckServices
+from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.consents import Consents
+from gateway.protocol.devices import Devices
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, resolve_claims
 from gateway.protocol.sender_constraint import SenderConstraint
-from gateway.protocol.sessions import Joined, Sessions
+from gateway.protocol.sessions import Joined, NewSession, Participation, Sessions
 from gateway.protocol.tokens import (
     OFFLINE,
     REFRESH,
@@ -37,8 +37,8 @@ from gateway.protocol.tokens import (
 
 
 @dataclass(frozen=True, slots=True)
-class GrantServices:
-    """Each grant takes what it needs of these."""
+class ProtocolServices:
+    """The services of the grants and of the endpoints that clients call."""
 
     directory: Directory
     database: Database
@@ -52,125 +52,110 @@ class GrantServices:
     encryption: ClientEncrypters
     constraint: SenderConstraint
     access_tokens: AccessTokens
+    clients: ClientAuthenticator
+    checks: CheckServices
+    devices: Devices
 
 
-class SessionTokens:
-    """Begins sessions and issues their first tokens.
-
-    Keycloak: 1.3 token response, 3 (sessions).
-    """
-
-    def __init__(
-        self, sessions: Sessions, database: Database, encryption: ClientEncrypters
-    ) -> None:
-        self._sessions = sessions
-        self._database = database
-        self._encryption = encryption
-
-    async def encrypter(self, client: Client) -> Encrypter | None:
-        """Return the `encrypter` of `issue_for`; raises OAuthError where the client has no key."""
-        return await id_token_encrypter(self._encryption, client)
-
-    async def issue(
-        self,
-        request: ProtocolRequest,
-        client: ClientEntry,
-        user: UserEntry,
-        granted: GrantedScopes,
-        *,
-        grant: str,
-        notes: Mapping[str, str] | None = None,
-        always_refreshable: bool = False,
-    ) -> TokenResponse:
-        """Begin a session with `notes`; `grant` is the grant's two letters in the jti's prefix.
-
-        Raises OAuthError as `issue_tokens` does and for an offline session that the user may not
-        have, and StoreUnavailable.
-        """
-        if granted.offline:
-            require_offline_access(request, client.client, user)
-        encrypter = await self.encrypter(client.client) if granted.openid else None
-        joined = await self._sessions.begin(
+async def issue_with_session(
+    services: ProtocolServices,
+    request: ProtocolRequest,
+    client: ClientEntry,
+    user: UserEntry,
+    granted: GrantedScopes,
+    *,
+    grant: str,
+    notes: Mapping[str, str] | None = None,
+    always_refreshable: bool = False,
+) -> TokenResponse:
+    """Begin a session and issue its tokens; `grant` is the shortcut in the jti."""
+    if granted.offline:
+        require_offline_access(request, client.client, user)
+    encrypter = None
+    if granted.openid:
+        encrypter = await id_token_encrypter(services.encryption, client.client)
+    notes = {**(notes or {}), **device_notes(request.user_agent)}
+    return await issue_in_session(
+        services,
+        request,
+        client,
+        user,
+        granted,
+        joined=await services.sessions.begin(
             request.realm.realm,
-            user.user,
             client.client,
-            address=request.remote_address,
-            scope=" ".join(granted.names),
+            NewSession(user.user, request.remote_address, notes=notes),
+            Participation(" ".join(granted.names)),
+            request.now,
             offline=granted.offline,
-            now=request.now,
-            notes={**(notes or {}), **device_notes(request.user_agent)},
-        )
-        return await self.issue_for(
-            request,
-            client,
-            user,
-            granted,
-            joined,
-            grant=grant,
-            always_refreshable=always_refreshable,
-            encrypter=encrypter,
-        )
+        ),
+        grant=grant,
+        always_refreshable=always_refreshable,
+        encrypter=encrypter,
+    )
 
-    async def issue_for(
-        self,
-        request: ProtocolRequest,
-        client: ClientEntry,
-        user: UserEntry,
-        granted: GrantedScopes,
-        joined: Joined,
-        *,
-        grant: str,
-        encrypter: Encrypter | None,
-        nonce: str | None = None,
-        always_refreshable: bool = False,
-    ) -> TokenResponse:
-        """Issue tokens for a client that takes part in a session; raises as `issue` does.
 
-        `nonce` is that of the authorization request. `encrypter` was looked up before the code was
-        used up.
-        """
-        part = self.part_of(request, joined)
-        context = resolve_claims(client, user, granted, session=joined.session)
-        issue = Issue(
-            context,
-            grant,
-            part,
-            nonce=nonce,
-            always_refreshable=always_refreshable,
-            id_token_encrypter=encrypter,
-        )
-        tokens = issue_tokens(request, issue)
-        await self.begin_family(request, client.client, part)
-        _note_session(request, user.user, part)
-        return tokens
+async def issue_in_session(
+    services: ProtocolServices,
+    request: ProtocolRequest,
+    client: ClientEntry,
+    user: UserEntry,
+    granted: GrantedScopes,
+    *,
+    joined: Joined,
+    grant: str,
+    encrypter: Encrypter | None,
+    nonce: str | None = None,
+    always_refreshable: bool = False,
+) -> TokenResponse:
+    """Issue tokens for a client that takes part in a session; raises as `issue_with_session`.
 
-    def part_of(self, request: ProtocolRequest, joined: Joined) -> SessionPart:
-        """Return the part of a client that has just joined, with the id of its refresh token."""
-        return SessionPart(
-            joined.session,
-            joined.client_session,
-            refresh_id=str(uuid.uuid4()),
-            family=str(uuid.uuid4()) if _rotates(request) else None,
-        )
+    `nonce` is that of the authorization request; `encrypter` was looked up before the code was
+    spent.
+    """
+    part = new_session_part(request, joined)
+    issue = Issue(
+        resolve_claims(client, user, granted, session=joined.session),
+        grant,
+        part,
+        nonce=nonce,
+        always_refreshable=always_refreshable,
+        id_token_encrypter=encrypter,
+    )
+    tokens = issue_tokens(request, issue)
+    await begin_token_family(services, request, client.client, part)
+    _note_session(request, user.user, part)
+    return tokens
 
-    async def begin_family(
-        self, request: ProtocolRequest, client: Client, part: SessionPart
-    ) -> None:
-        """Store the family of the refresh token, where they rotate; raises StoreUnavailable."""
-        if part.family is None:
-            return
-        realm = request.realm.realm
-        end = client_session_ends_at(
-            realm.session_limits, part.session, client.session_limits, part.client_session
+
+def new_session_part(request: ProtocolRequest, joined: Joined) -> SessionPart:
+    """Return the part of a client that has just joined, with the id of its refresh token."""
+    return SessionPart(
+        joined.session,
+        joined.client_session,
+        refresh_id=str(uuid.uuid4()),
+        family=str(uuid.uuid4()) if request.realm.realm.refresh_tokens.revoke_on_use else None,
+    )
+
+
+async def begin_token_family(
+    services: ProtocolServices, request: ProtocolRequest, client: Client, part: SessionPart
+) -> None:
+    """Store the family of the refresh token, where they rotate; raises StoreUnavailable."""
+    if part.family is None:
+        return
+    realm = request.realm.realm
+    end = client_session_ends_at(
+        realm.session_limits, part.session, client.session_limits, part.client_session
+    )
+    async with services.database.write() as stores:
+        await stores.refresh_tokens.begin(
+            realm.id,
+            part.family,
+            session_id=part.session.id,
+            token_id=part.refresh_id,
+            expires_at=end,
         )
-        async with self._database.write() as stores:
-            await stores.refresh_tokens.begin(
-                realm.id,
-                part.family,
-                session_id=part.session.id,
-                token_id=part.refresh_id,
-                expires_at=end,
-            )
 
 
 def require_offline_access(request: ProtocolRequest, client: Client, user: UserEntry) -> None:
@@ -178,10 +163,6 @@ def require_offline_access(request: ProtocolRequest, client: Client, user: UserE
     if not is_offline_access_granted(request.realm, client, user.roles):
         text = "Offline tokens not allowed for the user or client"
         raise refused("not_allowed", text, EventError.NOT_ALLOWED)
-
-
-def _rotates(request: ProtocolRequest) -> bool:
-    return request.realm.realm.refresh_tokens.revoke_on_use
 
 
 def _note_session(request: ProtocolRequest, user: User, part: SessionPart) -> None:

@@ -47,7 +47,7 @@ class Participation:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """The user session that a sign-in in a browser begins."""
+    """The user session that a sign-in begins."""
 
     user: User
     address: str
@@ -57,10 +57,7 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A session together with one client's part in it.
-
-    `code` is the authorization code that was stored with it, where one was asked for.
-    """
+    """A session with one client's part and the authorization code stored with it, if any."""
 
     session: UserSession
     client_session: ClientSession
@@ -96,46 +93,15 @@ class Sessions:
     async def begin(
         self,
         realm: Realm,
-        user: User,
-        client: Client,
-        *,
-        address: str,
-        scope: str,
-        offline: bool,
-        now: datetime,
-        notes: Mapping[str, str] | None = None,
-    ) -> Joined:
-        part = ClientSession(client.id, started_at=now, refreshed_at=now, scope=scope)
-        session = UserSession(
-            id=_new_id(),
-            realm_id=realm.id,
-            user_id=user.id,
-            username=user.username,
-            ip_address=address,
-            started_at=now,
-            refreshed_at=now,
-            offline=offline,
-            clients={client.id: part},
-            notes=notes or {},
-        )
-        async with self.store(offline=offline) as store:
-            await store.add(session, session_ends_at(realm.session_limits, session))
-        return Joined(session, part)
-
-    async def begin_in_browser(
-        self,
-        realm: Realm,
         client: Client,
         new: NewSession,
         participation: Participation,
         now: datetime,
         *,
+        offline: bool = False,
         issue: CodeIssue = no_code,
     ) -> Joined:
-        """Begin an online session.
-
-        Its id is new: it was not known before the sign-in (session fixation).
-        """
+        """Begin a session under a new id, against session fixation; `issue` is for online ones."""
         part = _new_part(client, participation, now)
         session = UserSession(
             id=_new_id(),
@@ -146,11 +112,17 @@ class Sessions:
             started_at=now,
             refreshed_at=now,
             remember_me=new.remember_me,
+            offline=offline,
             clients={client.id: part},
             notes=new.notes,
         )
+        end = session_ends_at(realm.session_limits, session)
+        if offline:
+            async with self._database.write() as stores:
+                await stores.offline_sessions.add(session, end)
+            return Joined(session, part)
         code = issue(session, part)
-        await self._online.add(session, session_ends_at(realm.session_limits, session), code)
+        await self._online.add(session, end, code)
         return Joined(session, part, code)
 
     async def begin_without_client(
@@ -179,45 +151,26 @@ class Sessions:
         now: datetime,
         *,
         issue: CodeIssue = no_code,
+        renews: bool = False,
     ) -> Joined | None:
-        """Let a client take part in a session: single sign-on. None where it has ended."""
-        current: UserSession | None = session
-        while current is not None:
-            part = _joining_part(realm, current, client, participation, now)
-            moved = _with_part(current, part, now)
-            end = session_ends_at(realm.session_limits, moved)
-            code = issue(moved, part)
-            expected = ExpectedPart.of(current.clients.get(client.id))
-            if await self._online.join(realm.id, current.id, part, end, code, expected=expected):
-                return Joined(moved, part, code)
-            current = await self._online.find(realm.id, current.id)
-        return None
+        """Let a client take part in a session: single sign-on. None where it has ended.
 
-    async def renew(
-        self,
-        realm: Realm,
-        session: UserSession,
-        client: Client,
-        participation: Participation,
-        now: datetime,
-        *,
-        issue: CodeIssue = no_code,
-    ) -> Joined | None:
-        """Store the session's address, notes and "remember me" after its user signed in again.
-
-        The client joins it. None where the session has ended.
+        `renews` stores address, notes and "remember me" of a new sign-in too.
         """
         current: UserSession | None = session
         while current is not None:
-            known = replace(session, clients=current.clients)
-            part = _joining_part(realm, known, client, participation, now)
-            moved = _with_part(known, part, now)
+            known = replace(session, clients=current.clients) if renews else current
+            moved, part, expected = _moved(realm, known, client, participation, now)
             end = session_ends_at(realm.session_limits, moved)
             code = issue(moved, part)
-            expected = ExpectedPart.of(known.clients.get(client.id))
-            if await self._online.renew(moved, part, end, code, expected=expected):
+            joining = (
+                self._online.renew(moved, part, end, code, expected=expected)
+                if renews
+                else self._online.join(realm.id, moved.id, part, end, code, expected=expected)
+            )
+            if await joining:
                 return Joined(moved, part, code)
-            current = await self._online.find(realm.id, session.id)
+            current = await self._online.find_session(realm.id, session.id)
         return None
 
     async def join_offline(
@@ -228,21 +181,16 @@ class Sessions:
         participation: Participation,
         now: datetime,
     ) -> Joined:
-        """Let a client take part in the offline session with the id of an online one.
-
-        The offline session begins with its first client. Keycloak: 3 (sessions), offline sessions
-        """
+        """Let a client take part in the offline session of the same id, begun if missing."""
         async with self._database.write() as stores:
             store = stores.offline_sessions
-            found = await store.find(realm.id, session.id)
+            found = await store.find_session(realm.id, session.id)
             while found is not None and if_lasting(realm, found, now) is not None:
-                part = _joining_part(realm, found, client, participation, now)
-                moved = _with_part(found, part, now)
+                moved, part, expected = _moved(realm, found, client, participation, now)
                 end = session_ends_at(realm.session_limits, moved)
-                expected = ExpectedPart.of(found.clients.get(client.id))
                 if await store.join(realm.id, found.id, part, end, expected=expected):
                     return Joined(moved, part)
-                found = await store.find(realm.id, session.id)
+                found = await store.find_session(realm.id, session.id)
             if found is not None:
                 await store.end(realm.id, found.id)
             part = _new_part(client, participation, _new_start(now))
@@ -259,15 +207,11 @@ class Sessions:
     async def find_stored(
         self, realm_id: str, session_id: str, *, offline: bool
     ) -> UserSession | None:
-        """Return what a store has, valid or not: for a caller that ends it, and for no other use.
-
-        A use asks `gateway/authentication/validity.py`. Looking at an offline session keeps no
-        writer waiting.
-        """
+        """Return a stored session, valid or not, for a caller that ends it."""
         if not offline:
-            return await self._online.find(realm_id, session_id)
+            return await self._online.find_session(realm_id, session_id)
         async with self._database.read() as stores:
-            return await stores.offline_sessions.find(realm_id, session_id)
+            return await stores.offline_sessions.find_session(realm_id, session_id)
 
     async def refresh(
         self, realm: Realm, session: UserSession, client: Client, now: datetime
@@ -281,25 +225,24 @@ class Sessions:
             lasts = await store.refresh(realm.id, session.id, part, end, expected=expected)
         return Joined(moved, part) if lasts else None
 
-    async def leave(self, session: UserSession, client: Client) -> None:
+    async def leave_session(self, session: UserSession, client: Client) -> None:
         """Take the client out of the session: its tokens are at an end."""
         async with self.store(offline=session.offline) as store:
             await store.leave(session.realm_id, session.id, client.id)
 
-    async def revoke(self, session: UserSession, client: Client) -> None:
-        """Take the client out of the session of a revoked token.
+    async def revoke_part(self, session: UserSession, client: Client) -> None:
+        """Take the client out of the session, and out of the online one of an offline session's id.
 
-        With an offline session it leaves the online one of the same id too. Keycloak: 12.5
-        revocation (26.7.5)
+        Keycloak: 12.5 revocation (26.7.5)
         """
-        await self.leave(session, client)
+        await self.leave_session(session, client)
         if session.offline:
             await self._online.leave(session.realm_id, session.id, client.id)
 
-    async def detach(self, session: UserSession, client: Client) -> None:
+    async def detach_part(self, session: UserSession, client: Client) -> None:
         """End the client's tokens; an online session lasts without the client, as in Keycloak."""
         if session.offline:
-            await self.leave(session, client)
+            await self.leave_session(session, client)
         else:
             await self._online.detach(session.realm_id, session.id, client.id)
 
@@ -307,19 +250,16 @@ class Sessions:
         """End the client's tokens, online and offline; the online session lasts without it."""
         await self._online.detach(realm_id, session_id, client)
         async with self._database.read() as stores:
-            offline = await stores.offline_sessions.find(realm_id, session_id)
+            offline = await stores.offline_sessions.find_session(realm_id, session_id)
         if offline is not None and client in offline.clients:
             async with self._database.write() as stores:
                 await stores.offline_sessions.leave(realm_id, session_id, client)
 
     async def log_out(self, realm_id: str, session_id: str, now: datetime) -> bool:
-        """End the session, online and offline; tell whether there was one.
-
-        The notices for its clients are stored before it ends: none is lost.
-        """
-        online = await self._online.find(realm_id, session_id)
+        """End the session, online and offline, after storing notices; return whether it existed."""
+        online = await self._online.find_session(realm_id, session_id)
         async with self._database.write() as stores:
-            offline = await stores.offline_sessions.find(realm_id, session_id)
+            offline = await stores.offline_sessions.find_session(realm_id, session_id)
             ending = tuple(session for session in (online, offline) if session is not None)
             await queue_logout_notices(stores, ending, now)
             await stores.offline_sessions.end(realm_id, session_id)
@@ -331,7 +271,7 @@ class Sessions:
         """End an online session and return its clients; the offline one of its id lasts."""
         async with self._database.write() as stores:
             clients = await queue_logout_notices(stores, (session,), now)
-            if await stores.offline_sessions.find(session.realm_id, session.id) is None:
+            if await stores.offline_sessions.find_session(session.realm_id, session.id) is None:
                 await stores.refresh_tokens.end_of_session(session.realm_id, session.id)
         await self._online.end(session.realm_id, session.id)
         return clients
@@ -339,11 +279,7 @@ class Sessions:
     async def log_out_others(
         self, realm: Realm, user_id: str, *, keep: UserSession | None, now: datetime
     ) -> tuple[str, ...]:
-        """End the user's sessions, online and offline, with notices; return their ids.
-
-        Those with the id of `keep` last: the online session of the browser, and the offline one
-        that applications began in it. Keycloak: 16.1 required actions
-        """
+        """End the user's sessions but `keep`; return their ids. Keycloak: 16.1 required actions."""
         ending = await self.list_others(realm.id, user_id, keep=keep)
         for session_id in ending:
             await self.log_out(realm.id, session_id, now)
@@ -378,28 +314,21 @@ def _new_part(client: Client, participation: Participation, now: datetime) -> Cl
     )
 
 
-def _joining_part(
+def _moved(
     realm: Realm, session: UserSession, client: Client, participation: Participation, now: datetime
-) -> ClientSession:
-    """Return the client's part, begun anew unless it has one that lasts: its tokens hold on."""
-    part = _new_part(client, participation, now)
+) -> tuple[UserSession, ClientSession, ExpectedPart]:
+    """Return the session with the client's part, which begins anew unless it lasts, and the old."""
     before = session.clients.get(client.id)
-    if before is None or not has_lasting_part(realm, session, client, now):
-        return replace(part, started_at=_new_start(now))
-    return replace(part, started_at=before.started_at)
+    lasts = before is not None and has_lasting_part(realm, session, client, now)
+    start = before.started_at if before is not None and lasts else _new_start(now)
+    part = replace(_new_part(client, participation, now), started_at=start)
+    moved = replace(session, refreshed_at=now, clients={**session.clients, client.id: part})
+    return moved, part, ExpectedPart.of(before)
 
 
 def _new_start(now: datetime) -> datetime:
-    """Return an instant of the second of `now`, with random microseconds.
-
-    It is the generation that tokens name. The client may have left the session by another clock,
-    so the instant itself can come twice.
-    """
+    """Return the second of `now` with random microseconds, a generation that does not repeat."""
     return now.replace(microsecond=secrets.randbelow(_SECOND))
-
-
-def _with_part(session: UserSession, part: ClientSession, now: datetime) -> UserSession:
-    return replace(session, refreshed_at=now, clients={**session.clients, part.client: part})
 
 
 def _new_id() -> str:

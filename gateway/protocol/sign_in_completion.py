@@ -7,23 +7,20 @@ authorization, attachSession, OIDCLoginProtocol; attacks: session fixation
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from gateway.client_policies import EventKind
 from gateway.domain.authorization_codes import AuthorizationCode, CodeName, IssuedCode
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_keys import ClientEncrypters, Encrypter
-from gateway.domain.ports.lookups import ClientEntry, UserEntry
-from gateway.domain.realm import Realm
+from gateway.domain.ports.lookups import UserEntry
 from gateway.domain.sessions import ClientSession, UserSession, device_notes
 from gateway.protocol.authorization import (
     AuthorizationRequest,
-    Prompt,
-    RequestedLevel,
     ResponseType,
+    SignInRequest,
 )
 from gateway.protocol.authorization.levels import acr_of, levels_of
 from gateway.protocol.claims.mapper import AUTH_TIME
@@ -33,7 +30,7 @@ from gateway.protocol.identity_cookie import authenticated_at
 from gateway.protocol.policy_checks import check_client
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import AuthorizationResponse
-from gateway.protocol.scopes import GrantedScopes, resolve_claims
+from gateway.protocol.scopes import resolve_claims
 from gateway.protocol.sessions import (
     CodeIssue,
     Joined,
@@ -45,40 +42,9 @@ from gateway.protocol.sessions import (
 from gateway.protocol.tokens import Issue, SessionPart, id_token_encrypter, issue_to_browser
 
 
-class SignInRequest(Protocol):
-    """The request of a client for its response, or a device that a user connects.
-
-    `AuthorizationRequest` describes the members.
-    """
-
-    @property
-    def client(self) -> ClientEntry: ...
-    @property
-    def scopes(self) -> GrantedScopes: ...
-    @property
-    def prompt(self) -> frozenset[Prompt]: ...
-    @property
-    def max_age(self) -> timedelta | None: ...
-    @property
-    def action(self) -> str | None: ...
-    @property
-    def action_parameter(self) -> str | None: ...
-    @property
-    def login_hint(self) -> str | None: ...
-    @property
-    def hinted_user(self) -> str | None: ...
-    @property
-    def level(self) -> RequestedLevel | None: ...
-    @property
-    def claims(self) -> Mapping[str, Any]: ...
-    @property
-    def event_details(self) -> Mapping[str, str]: ...
-    def stored(self) -> Mapping[str, str]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class FinishedSignIn:
-    """Who signed in, and how.
+    """The user who signed in, and how.
 
     `joins` is the session of the browser that was enough (single sign-on), `current` the one of its
     cookie in any case. `level` is None where the flow has no levels.
@@ -117,9 +83,9 @@ class SessionEnded(OAuthError):
 class SessionJoining:
     """Begins, joins and renews the sessions of sign-ins.
 
-    A new session has an id of its own. Who is signed in already keeps the session: the client joins
-    it, and credentials that were asked for again renew it. Keycloak: attachSession,
-    OIDCLoginProtocol; attacks: session fixation
+    A new session has an id of its own. A user who is signed in already keeps the session: the
+    client joins it, and credentials that were asked for again renew it, or begin another one where
+    it has ended meanwhile. Keycloak: attachSession, OIDCLoginProtocol; attacks: session fixation
     """
 
     def __init__(self, sessions: Sessions) -> None:
@@ -138,7 +104,7 @@ class SessionJoining:
         StoreUnavailable.
         """
         event, user = request.event, finished.user.user
-        event.begin(EventType.LOGIN)
+        event.kind = EventType.LOGIN
         event.client_id, event.user_id = asked.client.client.client_id, user.id
         event.details |= {
             Detail.AUTH_METHOD: OPENID_CONNECT,
@@ -161,42 +127,43 @@ class SessionJoining:
         issue: CodeIssue,
     ) -> Joined:
         realm, client, now = request.realm.realm, asked.client.client, request.now
-        current = finished.joins or finished.current
-        if current is not None and current.user_id != finished.user.user.id:
+        user, joins = finished.user.user, finished.joins
+        current = joins or finished.current
+        if current is not None and current.user_id != user.id:
             raise DifferentUser
-        if current is None:
-            part = _participation(realm, asked, finished, now)
-            new = NewSession(
-                user=finished.user.user,
-                address=request.remote_address,
-                remember_me=finished.remember_me,
-                notes=_session_notes({}, finished, request),
+        requested = _requested_acr(asked.claims) if asked.claims else ()
+        names, fresh = levels_of(realm, client), joins is None
+        part = Participation(
+            scope=" ".join(asked.scopes.names),
+            acr=acr_of(finished.level, names, fresh=fresh, requested=requested),
+            authenticated_at=now if joins is None else authenticated_at(joins),
+            claims=json.dumps(asked.claims, separators=(",", ":")) if asked.claims else "",
+        )
+        if joins is not None:
+            joined = await self._sessions.join(realm, joins, client, part, now, issue=issue)
+            if joined is None:
+                raise SessionEnded
+            return joined
+        if current is not None:
+            renewed = replace(
+                current,
+                username=user.username,
+                ip_address=request.remote_address,
+                remember_me=current.remember_me or finished.remember_me,
+                notes=_session_notes(current.notes, finished, request),
             )
-            return await self._sessions.begin_in_browser(realm, client, new, part, now, issue=issue)
-        if finished.joins is not None:
-            part = _participation(realm, asked, finished, authenticated_at(current))
-            joined = await self._sessions.join(realm, current, client, part, now, issue=issue)
-        else:
-            part = _participation(realm, asked, finished, now)
-            renewed = _renewed_session(current, finished, request)
-            joined = await self._sessions.renew(realm, renewed, client, part, now, issue=issue)
-        if joined is None:
-            raise SessionEnded
-        return joined
-
-
-def _participation(
-    realm: Realm, asked: SignInRequest, finished: FinishedSignIn, signed_in: datetime
-) -> Participation:
-    names = levels_of(realm, asked.client.client)
-    fresh = finished.joins is None
-    requested = _requested_acr(asked.claims) if asked.claims else ()
-    return Participation(
-        scope=" ".join(asked.scopes.names),
-        acr=acr_of(finished.level, names, fresh=fresh, requested=requested),
-        authenticated_at=signed_in,
-        claims=json.dumps(asked.claims, separators=(",", ":")) if asked.claims else "",
-    )
+            joined = await self._sessions.join(
+                realm, renewed, client, part, now, issue=issue, renews=True
+            )
+            if joined is not None:
+                return joined
+        new = NewSession(
+            user,
+            request.remote_address,
+            remember_me=finished.remember_me,
+            notes=_session_notes({}, finished, request),
+        )
+        return await self._sessions.begin(realm, client, new, part, now, issue=issue)
 
 
 def _requested_acr(claims: Mapping[str, Any]) -> Sequence[str]:
@@ -208,23 +175,6 @@ def _requested_acr(claims: Mapping[str, Any]) -> Sequence[str]:
     values = wanted.get("values")
     several = [wanted.get("value"), *(values if isinstance(values, list) else ())]
     return tuple(value for value in several if isinstance(value, str))
-
-
-def _renewed_session(
-    session: UserSession, finished: FinishedSignIn, request: ProtocolRequest
-) -> UserSession:
-    return UserSession(
-        id=session.id,
-        realm_id=session.realm_id,
-        user_id=session.user_id,
-        username=finished.user.user.username,
-        ip_address=request.remote_address,
-        started_at=session.started_at,
-        refreshed_at=session.refreshed_at,
-        remember_me=session.remember_me or finished.remember_me,
-        clients=session.clients,
-        notes=_session_notes(session.notes, finished, request),
-    )
 
 
 def _session_notes(
@@ -240,16 +190,8 @@ _NO_GRANT: Final = "na"
 """The letters in the jti of tokens that no grant issued. Keycloak: AccessTokenContext"""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletedSignIn:
-    """The response for the client, and the session whose cookies the browser gets."""
-
-    response: AuthorizationResponse
-    session: UserSession
-
-
 class SignInCompletion:
-    """Begins or joins the session, and issues what the client asked for.
+    """Begins or joins the session, and issues the code and the tokens of the response.
 
     Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10
     authorization
@@ -261,7 +203,7 @@ class SignInCompletion:
 
     async def complete(
         self, request: ProtocolRequest, asked: AuthorizationRequest, finished: FinishedSignIn
-    ) -> CompletedSignIn:
+    ) -> tuple[AuthorizationResponse, UserSession]:
         """Return the response and the session; the event of `request` becomes LOGIN.
 
         Raises DifferentUser, SessionEnded, OAuthError as `issue_tokens` does, and
@@ -284,7 +226,7 @@ class SignInCompletion:
             parameters |= _issue_tokens(
                 request, asked, finished.user, joined, code=code, encrypter=encrypter
             )
-        return CompletedSignIn(AuthorizationResponse(asked.target, parameters), joined.session)
+        return AuthorizationResponse(asked.target, parameters), joined.session
 
 
 def _issue_code(

@@ -2,12 +2,11 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
-from gateway.domain.ports.lookups import RealmEntry
-from gateway.domain.ports.token_preview import TokenExample
+from gateway.domain.ports.lookups import RealmEntry, TokenExample
 from gateway.domain.refusals import NotFound
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.protocol_claims import audiences_of
@@ -15,8 +14,6 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.scopes import resolve_claims, still_granted
 from gateway.protocol.tokens import Issue, SessionPart, access_claims, id_claims
 from gateway.protocol.userinfo import userinfo_document
-
-_GRANT_SHORTCUT: Final = "na"
 
 
 class ClaimsPreview:
@@ -27,7 +24,7 @@ class ClaimsPreview:
         return [bound.scope for bound in granted.chosen.scopes]
 
     def access_token(self, example: TokenExample) -> dict[str, Any]:
-        request, issue = _issue(example)
+        request, issue = _issue_example(example)
         claims = access_claims(request, issue, None).document
         if example.audience is None:
             return claims
@@ -36,15 +33,14 @@ class ClaimsPreview:
         return {**claims, "aud": example.audience}
 
     def id_token(self, example: TokenExample) -> dict[str, Any]:
-        request, issue = _issue(example)
-        access = access_claims(request, issue, None).protocol
-        return id_claims(request, issue, access)
+        request, issue = _issue_example(example)
+        return id_claims(request, issue, access_claims(request, issue, None).protocol)
 
     def userinfo(self, example: TokenExample) -> dict[str, Any]:
-        return userinfo_document(_issue(example)[1].context)
+        return userinfo_document(_issue_example(example)[1].context)
 
 
-def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
+def _issue_example(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
     session = _session(example)
     request = ProtocolRequest(
         realm=example.realm,
@@ -58,11 +54,10 @@ def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
     )
     granted = still_granted(example.realm, example.client.client, example.scope.split())
     context = resolve_claims(example.client, example.user, granted, session=session.session)
-    return request, Issue(context, _GRANT_SHORTCUT, session)
+    return request, Issue(context, "na", session)
 
 
 def _session(example: TokenExample) -> SessionPart:
-    """Return a session that does not exist."""
     client, now = example.client.client, example.now
     of_client = ClientSession(client.id, now, now)
     session = UserSession(

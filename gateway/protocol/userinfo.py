@@ -1,7 +1,4 @@
-"""Userinfo: the claims of the user who signed in, for the client of a token.
-
-Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3 userinfo
-"""
+"""The claims of the user, for the client of a token. Spec: OpenID Connect Core §5.3."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,92 +8,67 @@ from typing import Any
 from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.ports.client_keys import ClientEncrypters
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.devices import NO_DEVICE, known_device_claims
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError, ProofRefused
 from gateway.protocol.policy_checks import check_client
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
-from gateway.protocol.sender_constraint import (
-    SenderConstraint,
-    TokenCredential,
-    token_credential,
-)
+from gateway.protocol.sender_constraint import TokenCredential, token_credential
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.tokens import (
-    AccessTokens,
     ActiveToken,
     encrypt_userinfo,
     sign_userinfo,
 )
 
 
-class UserinfoEndpoint:
-    """Answers userinfo requests of every realm."""
+async def get_userinfo(
+    services: ProtocolServices, request: ProtocolRequest
+) -> tuple[ActiveToken, dict[str, Any] | str]:
+    """Return token and claims, or a JWT; raises BearerChallenge, OriginRefused, OAuthError."""
+    request.event.kind = EventType.USER_INFO_REQUEST
+    request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
+    active = await _find_active(services, request, _only_token(request))
+    if OPENID not in str(active.claims.get("scope", "")).split():
+        text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
+        failure = EventFailure(EventError.ACCESS_DENIED, text)
+        raise BearerChallenge("insufficient_scope", text, status=status, event=failure)
+    if "sub" not in active.claims:
+        text = "Lightweight access token not allowed for userinfo endpoint"
+        failure = EventFailure(EventError.INVALID_TOKEN, text)
+        raise BearerChallenge("invalid_token", text, event=failure)
+    request.page.require(active.client.client.allowed_origins)
+    active = _accepted_by_policies(request, active)
+    request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
+    request.event.details[Detail.USERNAME] = active.user.user.username
+    claims = _claims(request, active)
+    signed = sign_userinfo(request, active, claims)
+    encrypted = await encrypt_userinfo(services.encryption, active.client.client, claims, signed)
+    return active, encrypted or signed or claims
 
-    def __init__(
-        self,
-        access_tokens: AccessTokens,
-        constraint: SenderConstraint,
-        encryption: ClientEncrypters,
-    ) -> None:
-        self._access_tokens = access_tokens
-        self._constraint = constraint
-        self._encryption = encryption
 
-    async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any] | str]:
-        """Return the token and the claims: as a JWT where the client wants that.
-
-        Raises BearerChallenge, OriginRefused, StoreUnavailable, and OAuthError where realm or
-        client has no key for the JWT.
-        """
-        request.event.begin(EventType.USER_INFO_REQUEST)
-        request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
-        active = await self._active(request, _only_token(request))
-        names = str(active.claims.get("scope", "")).split()
-        if OPENID not in names:
-            text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
-            failure = EventFailure(EventError.ACCESS_DENIED, text)
-            raise BearerChallenge("insufficient_scope", text, status=status, event=failure)
-        if "sub" not in active.claims:
-            text = "Lightweight access token not allowed for userinfo endpoint"
-            failure = EventFailure(EventError.INVALID_TOKEN, text)
-            raise BearerChallenge("invalid_token", text, event=failure)
-        request.page.require(active.client.client.allowed_origins)
-        active = _accepted_by_policies(request, active)
-        request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
-        request.event.details[Detail.USERNAME] = active.user.user.username
-        return active, await self._protected(request, active, _claims(request, active))
-
-    async def _protected(
-        self, request: ProtocolRequest, active: ActiveToken, claims: dict[str, Any]
-    ) -> dict[str, Any] | str:
-        """Return the claims as the client wants them: signed, encrypted, or both in this order."""
-        signed = sign_userinfo(request, active, claims)
-        client = active.client.client
-        encrypted = await encrypt_userinfo(self._encryption, client, claims, signed)
-        return encrypted or signed or claims
-
-    async def _active(self, request: ProtocolRequest, credential: TokenCredential) -> ActiveToken:
-        try:
-            claims = self._access_tokens.verify(request, credential.token)
-            _note(request, claims)
-            if not request.realm.realm.enabled:
-                raise _session_not_found()
-            active = await self._access_tokens.check(request, claims)
-            await self._constraint.require(request, active.client.client, claims, credential)
-        except InvalidToken as error:
-            reason = str(error) if error.event_error == EventError.INVALID_TOKEN else None
-            raise _unverified(error, EventFailure(error.event_error, reason)) from error
-        except ProofRefused:
-            raise
-        except OAuthError as error:
-            raise BearerChallenge(error.error, error.description, event=error.event) from error
-        return active
+async def _find_active(
+    services: ProtocolServices, request: ProtocolRequest, credential: TokenCredential
+) -> ActiveToken:
+    try:
+        claims = services.access_tokens.verify_token(request, credential.token)
+        _note(request, claims)
+        if not request.realm.realm.enabled:
+            raise _session_not_found()
+        active = await services.access_tokens.find_unrevoked(request, claims)
+        await services.constraint.require(request, active.client.client, claims, credential)
+    except InvalidToken as error:
+        reason = str(error) if error.event_error == EventError.INVALID_TOKEN else None
+        raise _unverified(error, EventFailure(error.event_error, reason)) from error
+    except ProofRefused:
+        raise
+    except OAuthError as error:
+        raise BearerChallenge(error.error, error.description, event=error.event) from error
+    return active
 
 
 def _accepted_by_policies(request: ProtocolRequest, active: ActiveToken) -> ActiveToken:
-    """Return the token with its client as the policies leave it; raises BearerChallenge."""
     try:
         kind, claims = EventKind.USERINFO_REQUEST, active.claims
         scopes = tuple(str(claims.get("scope", "")).split())
@@ -126,10 +98,7 @@ def _session_not_found() -> BearerChallenge:
 
 
 def _only_token(request: ProtocolRequest) -> TokenCredential:
-    """Return the token of the header or of the form; raises BearerChallenge.
-
-    Spec: RFC 6750 §2 (one method a request), §3.1
-    """
+    """Return the token of header or form; raises BearerChallenge. Spec: RFC 6750 §2, §3.1."""
     header = token_credential(request.authorization)
     form = request.parameters.raw("access_token")
     if header is not None and form is not None:

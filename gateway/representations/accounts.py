@@ -11,7 +11,6 @@ from urllib.parse import urljoin
 
 from gateway.domain.client_scopes import ClientScope, Consent
 from gateway.domain.clients import Client
-from gateway.domain.errors import FieldError
 from gateway.domain.user_profile import (
     EMAIL,
     FIRST_NAME,
@@ -23,8 +22,8 @@ from gateway.domain.user_profile import (
     Violation,
 )
 from gateway.domain.users import User
-from gateway.representations.field_table import parse_fields, without_none
-from gateway.representations.refusals import mistyped, raise_all, refused, require_known
+from gateway.representations.field_table import parse_strictly, without_none
+from gateway.representations.refusals import mistyped, refused
 from gateway.representations.shapes import (
     Flag,
     Milliseconds,
@@ -36,7 +35,7 @@ from gateway.representations.shapes import (
 )
 
 Translate = Callable[[str], str]
-"""Returns the text that stands for a key, such as `${profileScopeConsentText}`."""
+"""Returns the text of a key, such as `${profileScopeConsentText}`."""
 _SCOPES: Final = "grantedScopes"
 _MOST_SCOPES: Final = 1000
 _CONSENT: Final[Mapping[str, Shape]] = {
@@ -98,11 +97,7 @@ def render_consent(
 
 def parse_consent(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the ids of the scopes that are granted; raises UnknownField and InvalidInput."""
-    require_known(document, _CONSENT, "ConsentRepresentation")
-    errors: list[FieldError] = []
-    read = parse_fields(document, _CONSENT, "", errors)
-    raise_all(errors)
-    scopes = read.get(_SCOPES)
+    scopes = parse_strictly(document, _CONSENT, "ConsentRepresentation").get(_SCOPES)
     if scopes is None or len(scopes) > _MOST_SCOPES:
         raise refused(_SCOPES, None, f"a list of at most {_MOST_SCOPES} client scopes")
     return tuple(_scope_id(scope, f"{_SCOPES}[{place}]") for place, scope in enumerate(scopes))
@@ -126,11 +121,7 @@ def _scope(scope: ClientScope, translate: Translate, *, brief: bool) -> dict[str
 def _scope_id(scope: object, path: str) -> str:
     if not isinstance(scope, Mapping):
         raise mistyped(path, scope, "an object")
-    require_known(scope, _SCOPE, "ConsentScopeRepresentation", path)
-    errors: list[FieldError] = []
-    read = parse_fields(scope, _SCOPE, path, errors)
-    raise_all(errors)
-    return str(read.get("id", ""))
+    return str(parse_strictly(scope, _SCOPE, "ConsentScopeRepresentation", path).get("id", ""))
 
 
 LONGEST_LABEL: Final = 255
@@ -177,12 +168,8 @@ class OwnValues:
 
 
 def parse_own_profile(document: Mapping[str, Any]) -> OwnValues:
-    """Return what was sent; raises UnknownField and InvalidInput."""
-    fields = {**_SHAPES, **_IGNORED}
-    require_known(document, fields, "UserRepresentation")
-    errors: list[FieldError] = []
-    read = parse_fields(document, fields, "", errors)
-    raise_all(errors)
+    """Return the sent values; raises UnknownField and InvalidInput."""
+    read = parse_strictly(document, {**_SHAPES, **_IGNORED}, "UserRepresentation")
     attributes = read.get(_ATTRIBUTES, {})
     listed = {name: values for name, values in attributes.items() if name not in {USERNAME, EMAIL}}
     texts = {name: (read[name],) for name in _TEXTS if name in read}

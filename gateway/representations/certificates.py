@@ -34,6 +34,7 @@ from gateway.representations.refusals import (
     raise_all,
     refused,
     refused_items,
+    refused_text,
     unknown_fields,
 )
 from gateway.representations.shapes import Choice, Milliseconds, OptionalText, Text, Verbatim
@@ -71,7 +72,7 @@ AUTHORITY_FIELDS: Final = FieldTable(
 
 
 def parse_authority(document: Any, path: str = "", *, with_client: bool = False) -> AuthorityInput:
-    """Return what is to be registered; raises InvalidInput with every wrong field."""
+    """Return the authority to register; raises InvalidInput with every wrong field."""
     if not isinstance(document, Mapping):
         raise mistyped(path or _NAME, document, "an object")
     errors: list[FieldError] = []
@@ -129,11 +130,9 @@ class Thumbprint(Verbatim):
     """The SHA-256 of a certificate as `x5t#S256`; hexadecimal digits are accepted."""
 
     def read(self, value: Any, path: str) -> str:
-        if not isinstance(value, str):
-            raise mistyped(path, value, _THUMBPRINT)
-        digest = _digest(value)
+        digest = _digest(value) if isinstance(value, str) else None
         if digest is None:
-            raise refused(path, value, _THUMBPRINT)
+            raise refused_text(path, value, _THUMBPRINT)
         return base64url.encode(digest)
 
 
@@ -229,7 +228,7 @@ _RENEWALS: Final[Mapping[RenewalKind, str]] = {
 
 
 def render_expiration(expiration: Expiration) -> dict[str, Any]:
-    """Return the JSON object; without `realm` for what the settings name."""
+    """Return the JSON object; without `realm` for files of the settings."""
     seen_at = expiration.last_seen_at
     return without_none(
         {

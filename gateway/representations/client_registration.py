@@ -102,14 +102,14 @@ _IMPLICIT: Final = frozenset({"token", "id_token"})
 
 
 def parse_metadata(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was sent; raises UnknownField and InvalidInput."""
+    """Return the sent metadata; raises UnknownField and InvalidInput."""
     return parse_strictly(document, _FIELDS, REPRESENTATION)
 
 
 def client_of_metadata(metadata: Mapping[str, Any], *, new: bool) -> dict[str, Any]:
     """Return the client's document for the admin API; raises InvalidInput.
 
-    Of a client that exists, what is not in the metadata stays.
+    An existing client keeps the settings that the metadata omits.
     """
     document: dict[str, Any] = {"attributes": {}}
     for name, target in (("client_name", "name"), ("client_uri", "baseUrl")):
@@ -299,75 +299,44 @@ class Registered:
 
 
 def render_metadata(registered: Registered) -> dict[str, Any]:
-    """Return the JSON object."""
-    client = registered.client
+    """Return the JSON object, members in the order of Keycloak's representation."""
+    client, secret = registered.client, _secret(registered)
     document = render_client(client)
+    redirects = list(document["redirectUris"])
+    computed = {
+        "redirect_uris": redirects,
+        "token_endpoint_auth_method": _method(client),
+        "grant_types": _grants(client, document),
+        "response_types": _responses(document),
+        "client_id": client.client_id,
+        "client_secret": secret,
+        "client_name": document.get("name"),
+        "client_uri": document.get("baseUrl"),
+        "scope": " ".join(client.optional_client_scopes),
+        **_keys(client),
+        **_subjects(client),
+        "default_acr_values": _list_texts(client, "default_acr_values") or None,
+        "post_logout_redirect_uris": _after_logout(client, redirects),
+        "client_id_issued_at": registered.issued_at,
+        "client_secret_expires_at": _expiration(registered) if secret else None,
+        "registration_client_uri": registered.url,
+        "registration_access_token": registered.token and registered.token.reveal(),
+    }
     return without_none(
         {
-            **_identity(registered, document),
-            **_requests(client, list(document["redirectUris"])),
-            **_management(registered),
-            **_notifications(client),
+            name: computed[name] if name in computed else _attribute(client, name)
+            for name in _TABLE["order"]
         }
     )
 
 
-def _identity(registered: Registered, document: dict[str, Any]) -> dict[str, Any]:
-    client = registered.client
-    return {
-        "redirect_uris": list(document["redirectUris"]),
-        "token_endpoint_auth_method": _method(client),
-        **_texts(client, "token_endpoint_auth_signing_alg"),
-        "grant_types": _grants(client, document),
-        "response_types": _responses(document),
-        "client_id": client.client_id,
-        "client_secret": _secret(registered),
-        "client_name": document.get("name"),
-        "client_uri": document.get("baseUrl"),
-        **_texts(client, "logo_uri", "policy_uri", "tos_uri", "initiate_login_uri"),
-        "scope": " ".join(client.optional_client_scopes),
-    }
-
-
-def _requests(client: Client, redirects: list[str]) -> dict[str, Any]:
-    return {
-        **_keys(client),
-        **_subjects(client),
-        **_texts(client, "id_token_signed_response_alg"),
-        **_texts(client, "id_token_encrypted_response_alg", "id_token_encrypted_response_enc"),
-        **_texts(client, "userinfo_signed_response_alg"),
-        **_texts(client, "userinfo_encrypted_response_alg", "userinfo_encrypted_response_enc"),
-        **_texts(client, "request_object_signing_alg"),
-        **_texts(client, "request_object_encryption_alg", "request_object_encryption_enc"),
-        "default_acr_values": _list(client, "default_acr_values") or None,
-        "request_uris": _list(client, "request_uris"),
-        **_flags(client, "tls_client_certificate_bound_access_tokens"),
-        **{name: client.attributes.get(text) for name, text in CERTIFICATE_NAMES.items()},
-        **_flags(client, "dpop_bound_access_tokens"),
-        "post_logout_redirect_uris": _after_logout(client, redirects),
-    }
-
-
-def _management(registered: Registered) -> dict[str, Any]:
-    return {
-        "client_id_issued_at": registered.issued_at,
-        "client_secret_expires_at": _expiration(registered) if _secret(registered) else None,
-        "registration_client_uri": registered.url,
-        "registration_access_token": registered.token and registered.token.reveal(),
-    }
-
-
-def _notifications(client: Client) -> dict[str, Any]:
-    return {
-        **_texts(client, "backchannel_logout_uri"),
-        **_flags(client, "backchannel_logout_session_required"),
-        **_texts(client, "backchannel_token_delivery_mode", "authorization_signed_response_alg"),
-        **_texts(client, "authorization_encrypted_response_alg"),
-        **_texts(client, "authorization_encrypted_response_enc"),
-        **_flags(client, "require_pushed_authorization_requests"),
-        **_texts(client, "frontchannel_logout_uri"),
-        **_flags(client, "frontchannel_logout_session_required"),
-    }
+def _attribute(client: Client, name: str) -> str | bool | list[str] | None:
+    """Return the member that one attribute of the client decides."""
+    if name in LISTS:
+        return _list_texts(client, name)
+    if name in FLAGS:
+        return client.attributes.get(FLAGS[name]) == "true"
+    return client.attributes.get(TEXTS.get(name) or CERTIFICATE_NAMES[name])
 
 
 def _method(client: Client) -> str:
@@ -430,22 +399,14 @@ def _subjects(client: Client) -> dict[str, Any]:
         if mapper.mapper_type == PAIRWISE_MAPPER:
             sector = mapper.config.get(SECTOR_URI) or None
             return {"subject_type": PAIRWISE, "sector_identifier_uri": sector}
-    return {"subject_type": PUBLIC}
+    return {"subject_type": PUBLIC, "sector_identifier_uri": None}
 
 
 def _after_logout(client: Client, redirects: list[str]) -> list[str]:
-    found = _list(client, "post_logout_redirect_uris")
+    found = _list_texts(client, "post_logout_redirect_uris")
     return redirects if not found or found == ["+"] else [uri for uri in found if uri != "-"]
 
 
-def _list(client: Client, name: str) -> list[str]:
+def _list_texts(client: Client, name: str) -> list[str]:
     text = client.attributes.get(LISTS[name])
     return text.split(SEPARATOR) if text else []
-
-
-def _flags(client: Client, *names: str) -> dict[str, bool]:
-    return {name: client.attributes.get(FLAGS[name]) == "true" for name in names}
-
-
-def _texts(client: Client, *names: str) -> dict[str, str | None]:
-    return {name: client.attributes.get(TEXTS[name]) for name in names}

@@ -142,6 +142,20 @@ def with_userinfo_option(mapper: ProtocolMapper) -> ProtocolMapper:
     return _with_options(mapper, {_USERINFO: mapper.config.get(_ID_TOKEN)})
 
 
+def with_options_of_file(
+    mappers: Iterable[ProtocolMapper], before: Iterable[ProtocolMapper]
+) -> tuple[ProtocolMapper, ...]:
+    """Return the mappers of a file for a client or scope that exists, as a new one has them.
+
+    A mapper that is stored without the option of userinfo stays without it.
+    """
+    without = {(each.protocol, each.name) for each in before if _USERINFO not in each.config}
+    return tuple(
+        mapper if (mapper.protocol, mapper.name) in without else with_userinfo_option(mapper)
+        for mapper in mappers
+    )
+
+
 def with_all_options(mapper: ProtocolMapper) -> ProtocolMapper:
     """Return a mapper as it is shown by itself, with each option where its claims go.
 
@@ -183,8 +197,8 @@ def parse_mapper(value: Any, path: str, *, of_scope: bool) -> ProtocolMapper:
         if name not in given
     )
     if of_scope and updates.get("protocolMapper") == PAIRWISE_MAPPER:
-        # Clients alone decide about subjects. If it were ignored, they would receive the one that
-        # it must hide.
+        # Clients alone decide about subjects. If the mapper were ignored, they would receive the
+        # subject that it must hide.
         errors.append(
             FieldError(join(path, "protocolMapper"), describe(PAIRWISE_MAPPER), _SAME_SUBJECT)
         )
@@ -296,8 +310,8 @@ def parse_client_scope(
     raise_all(errors)
     scope = CLIENT_SCOPE_TABLE.updated(before, updates)
     mappers = scope.mappers
-    if base is None:
-        mappers = tuple(with_userinfo_option(mapper) for mapper in mappers)
+    if base is None or report_ineffective:
+        mappers = with_options_of_file(mappers, before.mappers)
     scope = replace(
         scope,
         id=before.id if base else scope.id,

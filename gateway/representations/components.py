@@ -38,7 +38,7 @@ class SettingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A setting. `standard` is what holds where nothing is set."""
+    """A setting. `standard` is its default."""
 
     name: str
     label: str
@@ -51,8 +51,8 @@ class Property:
     as_boolean: bool = False
     """The default is described as a JSON boolean, as Keycloak does for some."""
 
-    def read(self, values: tuple[str, ...]) -> str | None:
-        """Return the value, or what holds without one; raises UnusableSetting."""
+    def parse_value(self, values: tuple[str, ...]) -> str | None:
+        """Return the value, or the default without one; raises UnusableSetting."""
         if len(values) > 1:
             raise UnusableSetting(f"'{self.label}' should be a single entry")
         if not values:
@@ -91,7 +91,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class ProviderDescription:
-    """A provider, and what may be set of it. Keycloak: ComponentTypeRepresentation."""
+    """A provider and its settings. Keycloak: ComponentTypeRepresentation."""
 
     id: str
     help: str
@@ -110,7 +110,7 @@ def parse_properties(
     properties: Iterable[Property], config: Mapping[str, tuple[str, ...]]
 ) -> dict[str, str | None]:
     """Return the value of each setting by its name; raises UnusableSetting for a wrong one."""
-    return {each.name: each.read(config.get(each.name, ())) for each in properties}
+    return {each.name: each.parse_value(config.get(each.name, ())) for each in properties}
 
 
 def _alternatives(options: tuple[str, ...]) -> str:
@@ -177,7 +177,7 @@ COMPONENT_FIELDS: Final[Mapping[str, Shape]] = {
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A component; None is what was not given."""
+    """A component; None is an omitted member."""
 
     id: str | None = None
     name: str | None = None
@@ -189,7 +189,7 @@ class Component:
 
 
 def parse_component(document: Mapping[str, Any]) -> Component:
-    """Return what was sent; raises InvalidInput with every wrong field."""
+    """Return the sent component; raises InvalidInput with every wrong field."""
     given = parse_strictly(document, COMPONENT_FIELDS, "ComponentRepresentation")
     return Component(**{snake_case(name): value for name, value in given.items()})
 
@@ -201,5 +201,5 @@ def render_component(component: Component) -> dict[str, Any]:
 
 
 def merged(before: Config, given: Config) -> dict[str, tuple[str, ...]]:
-    """Return `before` with `given`: what is not named stays, what is empty is removed."""
+    """Return `before` with `given`: omitted settings stay, empty ones are removed."""
     return {name: values for name, values in {**before, **given}.items() if values}

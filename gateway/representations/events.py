@@ -46,7 +46,7 @@ _CONFIG: Final = FieldTable(
 
 
 def render_user_event(event: UserEvent) -> dict[str, Any]:
-    """Return the JSON object, without what is not known."""
+    """Return the JSON object, without unknown members."""
     return without_none(
         {
             "id": event.id,
@@ -64,7 +64,7 @@ def render_user_event(event: UserEvent) -> dict[str, Any]:
 
 
 def render_admin_event(event: AdminEvent) -> dict[str, Any]:
-    """Return the JSON object, without what is not known."""
+    """Return the JSON object, without unknown members."""
     auth = event.auth
     return without_none(
         {
@@ -95,7 +95,7 @@ def render_events_config(config: EventsConfig) -> dict[str, Any]:
 
 
 def update_events_config(document: Mapping[str, Any], before: EventsConfig) -> EventsConfig:
-    """Return what an update by `document` leaves.
+    """Return the configuration after an update by `document`.
 
     The switch and the expiration are off where they are not given, the others stay as they are; a
     name that comes twice counts once. Raises UnknownField, and InvalidInput with every wrong field.
@@ -174,9 +174,9 @@ FIELDS: Final[Mapping[ResourceType, Node]] = {
 
 
 def recorded(resource: ResourceType, document: object, fields: FieldTable | None = None) -> str:
-    """Return what is kept of `document`, as JSON text: the recorded `fields`, where given."""
+    """Return the recorded part of `document` as JSON text: the recorded `fields`, where given."""
     node = FIELDS.get(resource, Fields()) if fields is None else Fields(fields.recorded)
-    kept = _of(node, document)
+    kept = _kept_by(node, document)
     text = _json({} if kept is _NOTHING else kept)
     if len(text) > LARGEST:
         return _json({"omitted": f"a representation of more than {LARGEST} characters"})
@@ -187,10 +187,10 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _of(node: Node, value: object) -> Any:
-    """Return what `node` keeps of a value, of a list what it keeps of each item."""
+def _kept_by(node: Node, value: object) -> Any:
+    """Return the part of a value that `node` records, of a list the parts of its items."""
     if isinstance(value, list):
-        kept = (_of(node, item) for item in value)
+        kept = (_kept_by(node, item) for item in value)
         return [item for item in kept if item is not _NOTHING]
     if not isinstance(value, Mapping):
         return _NOTHING
@@ -201,7 +201,7 @@ def _of(node: Node, value: object) -> Any:
 def _member(node: Node, name: str, value: object) -> Any:
     match node:
         case Fields() if name in node.inner:
-            return _of(node.inner[name], value)
+            return _kept_by(node.inner[name], value)
         case Fields():
             return _plain(value) if name in node.shown else _masked(node, name, value)
         case Named():

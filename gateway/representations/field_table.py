@@ -54,7 +54,7 @@ class FieldNames:
         errors: list[FieldError],
         allowed: str | None = None,
     ) -> dict[str, tuple[str, Any]]:
-        """Return what was given, by camelCase name, with the path as its author wrote it.
+        """Return the given values by camelCase name, with the path as its author wrote it.
 
         A null counts as not given. A name in both spellings is an error, equal or not: it is
         unknown which of them the author changes next time. With `allowed`, the text of what
@@ -82,7 +82,7 @@ _NO_TEXT: Final = (Choice, Count, Duration, Flag, OneOf)
 """Shapes of which no value can be a secret."""
 
 Given = Mapping[str, tuple[str, Any]]
-"""What was given, by JSON name: the path as its author wrote it, and the value."""
+"""The given values by JSON name: the path as its author wrote it, and the value."""
 
 DomainT = TypeVar("DomainT")
 
@@ -201,7 +201,7 @@ class FieldTable:
     def read_kept(
         self, given: Given, before: Mapping[str, Any], errors: list[FieldError]
     ) -> dict[str, Any]:
-        """Return `before` with what was given and has no field in the domain."""
+        """Return `before` with the given values that have no field in the domain."""
         values = dict(before)
         for name, (at, value) in given.items():
             if name in self._kept:
@@ -270,7 +270,7 @@ def _written(entry: Setting | StoredOnly, value: Any, kept: Mapping[str, Any]) -
 def parse_fields(
     document: Mapping[str, Any], fields: Mapping[str, Shape], path: str, errors: list[FieldError]
 ) -> dict[str, Any]:
-    """Return what was sent of `fields`, by name; other members are ignored."""
+    """Return the sent values of `fields`, by name; other members are ignored."""
     return {
         name: attempt(errors, None, shape.read, document[name], join(path, name))
         for name, shape in fields.items()
@@ -281,7 +281,7 @@ def parse_fields(
 def parse_given(
     given: Given, fields: Mapping[str, Shape], errors: list[FieldError]
 ) -> dict[str, Any]:
-    """Return what was given of `fields`, by name."""
+    """Return the given values of `fields`, by name."""
     return {
         name: attempt(errors, None, shape.read, given[name][1], given[name][0])
         for name, shape in fields.items()
@@ -292,7 +292,7 @@ def parse_given(
 def parse_strictly(
     document: Mapping[str, Any], fields: Mapping[str, Shape], representation: str, path: str = ""
 ) -> dict[str, Any]:
-    """Return what was sent by name; raises UnknownField and InvalidInput."""
+    """Return the sent values by name; raises UnknownField and InvalidInput."""
     require_known(document, fields, representation, path)
     errors: list[FieldError] = []
     values = parse_fields(document, fields, path, errors)

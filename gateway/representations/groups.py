@@ -1,6 +1,6 @@
 """Groups: Keycloak's JSON to values and back; a realm file has a tree of them.
 
-Paths and counts are computed: those of a document are ignored. Members stand with the
+Paths and counts are computed: those of a document are ignored. Members are listed with the
 users. A file may use snake_case. Keycloak: GroupRepresentation
 """
 
@@ -61,7 +61,7 @@ _LONGEST_PATH: Final = 2 * 256 * _DEEPEST
 
 @dataclass(frozen=True, slots=True)
 class GroupInput:
-    """A group as it was sent; what is None was not. `at` is its place in a file.
+    """A group as sent; None is an omitted member. `at` is its place in a file.
 
     Of a group of the admin API, the name may be empty; roles and children have their own URLs.
     """
@@ -77,7 +77,7 @@ class GroupInput:
 
 @dataclass(frozen=True, slots=True)
 class GroupDetails:
-    """What an answer contains of a group beside the group itself; None is left out.
+    """Further members of a group in an answer; None is left out.
 
     `roles` are those given to it directly, and come with its attributes.
     """
@@ -147,12 +147,15 @@ def parse_groups(value: Any, path: str) -> tuple[GroupInput, ...]:
 
 
 def parse_group_paths(value: Any, path: str) -> tuple[str, ...]:
-    """Return a list of canonical paths of groups, such as `/staff/berlin`."""
-    texts = TextList(Text(least=2, most=_LONGEST_PATH)).read(value, path)
+    """Return a list of canonical paths of groups, such as `/staff/berlin`.
+
+    The slash at the beginning may be missing. Keycloak: group paths of users and of new users
+    """
+    texts = TextList(Text(least=1, most=_LONGEST_PATH)).read(value, path)
     errors = [
         FieldError(f"{path}[{index}]", describe(text), "the path of a group, begun by /")
         for index, text in enumerate(texts)
-        if not text.startswith("/")
+        if text == "/"
     ]
     raise_all(errors)
     return tuple(map(canonical_group_path, texts))
@@ -172,7 +175,7 @@ def _read_level(value: Any, path: str, depth: int) -> tuple[GroupInput, ...]:
         raise refused(path, value, f"at most {_DEEPEST} groups one below the other")
     errors: list[FieldError] = []
     read = [
-        attempt(errors, None, _read, item, f"{path}[{index}]", depth)
+        attempt(errors, None, _parse_file_group, item, f"{path}[{index}]", depth)
         for index, item in enumerate(value)
     ]
     groups = tuple(group for group in read if group is not None)
@@ -186,7 +189,7 @@ def _read_level(value: Any, path: str, depth: int) -> tuple[GroupInput, ...]:
     return groups
 
 
-def _read(value: Any, path: str, depth: int) -> GroupInput:
+def _parse_file_group(value: Any, path: str, depth: int) -> GroupInput:
     if not isinstance(value, Mapping):
         raise mistyped(path, value, "an object")
     errors: list[FieldError] = []

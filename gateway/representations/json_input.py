@@ -1,8 +1,9 @@
 """JSON that is sent: parsed within limits, in windows, or one object after another.
 
-Depth and numbers are bounded, and a text is one that every store can hold. A repeated name, a lone
+Depth and numbers are bounded, and every store can hold each text. A repeated name, a lone
 surrogate, NUL, NaN and a number beyond 64 bits are legal for some parsers and not for others, so
-that two readers would see two documents.
+that two readers would see two documents. Of documents of realms the last of repeated names counts,
+as for Keycloak's decoder: files of many projects have a member twice.
 
 The decoder of UTF-8 and the parser in C hold the interpreter lock until they are done. For many
 megabytes they get a bounded window of the document; a value that does not fit is a text, or an
@@ -19,6 +20,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -50,8 +52,18 @@ class TooLongTextError(Exception):
 class LargeJson:
     """One document in UTF-8; `parse` returns what `decoder` would return for it."""
 
-    def __init__(self, document: bytes, decoder: json.JSONDecoder, deepest: int) -> None:
-        """Parse at most `deepest` levels of objects and arrays that do not fit into a window."""
+    def __init__(
+        self,
+        document: bytes,
+        decoder: json.JSONDecoder,
+        deepest: int,
+        repetitions: list[str] | None = None,
+    ) -> None:
+        """Parse at most `deepest` levels of objects and arrays that do not fit into a window.
+
+        `repetitions` as for `parse_json`.
+        """
+        self._repetitions = repetitions
         self._document = memoryview(document)
         self._read = len(codecs.BOM_UTF8) if document.startswith(codecs.BOM_UTF8) else 0
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
@@ -64,7 +76,7 @@ class LargeJson:
         self.unfinished: list[object] = []
         """Objects and arrays whose end was not reached, the outermost first."""
 
-    def parse(self) -> Any:
+    def parse_document(self) -> Any:
         """Return the value.
 
         Raises JSONDecodeError, UnicodeDecodeError, ValueError, RecursionError, TooManyMembersError
@@ -109,7 +121,7 @@ class LargeJson:
         return True
 
     def _string(self) -> str:
-        """Take a text, of which as much is read as it needs."""
+        """Take a text; the window is enlarged until it ends."""
         missing = WINDOW
         while True:
             try:
@@ -124,7 +136,7 @@ class LargeJson:
                 return str(value)
 
     def _number(self) -> Any:
-        """Take what may be a number, of which as much is read as it needs."""
+        """Take a number; the window is enlarged until it ends."""
         while self._fill(WINDOW):
             if self._fits():
                 return self._taken
@@ -148,7 +160,9 @@ class LargeJson:
             self._at += 1
             value = self._value(depth)
             if name in members:
-                raise ValueError(f"the name {json.dumps(name)} twice in one object")
+                if self._repetitions is None:
+                    raise ValueError(f"the name {json.dumps(name)} twice in one object")
+                self._repetitions.append(name)
             members[name] = value
             if self._has_closed("}", len(members)):
                 return members
@@ -191,7 +205,7 @@ class LargeJson:
         return self._read == len(self._document)
 
     def _fill(self, wanted: int) -> bool:
-        """Read on, and drop what is behind; return whether there was anything."""
+        """Read on, and drop the parsed text; return whether there was anything."""
         if self._has_ended:
             return False
         behind = self._text[: self._at]
@@ -253,10 +267,14 @@ def misread(error: json.JSONDecodeError) -> tuple[str, str]:
     return json.dumps(rest) if rest else "the end of the file", _EXPECTED.get(known, "JSON")
 
 
-def parse_json(text: bytes, source: str | Path) -> Any:
-    """Return the JSON value in `text`; raises InvalidInput naming the file, line and column."""
+def parse_json(text: bytes, source: str | Path, repetitions: list[str] | None = None) -> Any:
+    """Return the JSON value in `text`; raises InvalidInput naming the file, line and column.
+
+    A name twice in one object is refused. With `repetitions` its last value counts, and the name is
+    added to them.
+    """
     try:
-        value = _parse(text)
+        value = _parse_bounded(text, repetitions)
     except json.JSONDecodeError as error:
         place = f"{source}, line {error.lineno}, column {error.colno}"
         raise InvalidInput((FieldError(place, *misread(error)),)) from error
@@ -285,20 +303,21 @@ def parse_json(text: bytes, source: str | Path) -> Any:
     return value
 
 
-def _parse(text: bytes) -> Any:
-    decoder = json.JSONDecoder(object_pairs_hook=unrepeated, parse_constant=reject_constant)
+def _parse_bounded(text: bytes, repetitions: list[str] | None) -> Any:
+    pairs = unrepeated if repetitions is None else partial(_last_values, repetitions)
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=reject_constant)
     if len(text) <= WINDOW:
         return decoder.decode(text.decode("utf-8-sig"))
-    large = LargeJson(text, decoder, MAX_DEPTH)
+    large = LargeJson(text, decoder, MAX_DEPTH, repetitions)
     try:
-        return large.parse()
+        return large.parse_document()
     except (ValueError, RecursionError, TooManyMembersError, TooLongTextError) as error:
         _free(large.unfinished, error)
         raise
 
 
 def _free(values: list[object], error: Exception) -> None:
-    """Free what was parsed, in a loop during which the event loop can take the interpreter lock."""
+    """Free the parsed values in a loop, so that the event loop can take the interpreter lock."""
     clear_locals(error)
     for _ in freed(values):
         pass
@@ -351,6 +370,14 @@ def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return unique
 
 
+def _last_values(repetitions: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object with the last value of each name; add names that come twice."""
+    last = dict(pairs)
+    if len(last) != len(pairs):
+        repetitions += repeated(name for name, _ in pairs)
+    return last
+
+
 def reject_constant(name: str) -> Any:
     """Refuse NaN and the infinities."""
     raise ValueError(f"{name} as a number")
@@ -380,48 +407,44 @@ def stream_objects(file: TextIO, name: str, source: str) -> Iterator[StreamedObj
         return
     if opening != "{":
         raise reader.refusal("an object, a list of objects, or an object a line")
-    first = _Members(reader, name)
-    if first.is_document:
+    first = _read_members(reader, name)
+    if first is None:
         yield from _numbered(reader)
         reader.skip_members()
         reader.expect_end()
     else:
-        yield from _lines(reader, first.value)
+        yield from _lines(reader, first)
 
 
-class _Members:
-    """The members of the first object up to the list, or the whole of an object without one."""
-
-    def __init__(self, reader: "_Reader", name: str) -> None:
-        self.value: dict[str, Any] = {}
-        self.is_document = False
-        reader.take("{")
-        while reader.peek() != "}":
-            key = reader.value()
-            if not isinstance(key, str):
-                raise reader.refusal("a name")
-            reader.take(":")
-            if key == name and reader.peek() == "[":
-                self.is_document = True
-                self.value.clear()
-                return
-            if key in self.value:
-                raise reader.refusal(f"the name {json.dumps(key)} once")
-            self.value[key] = reader.value()
-            if reader.peek() != "}":
-                reader.take(",")
-        reader.take("}")
+def _read_members(reader: "_Reader", name: str) -> dict[str, Any] | None:
+    """Return the members of the first object; None where the list `name` begins in it."""
+    members: dict[str, Any] = {}
+    reader.take_sign("{")
+    while reader.peek() != "}":
+        key = reader.read_value()
+        if not isinstance(key, str):
+            raise reader.refusal("a name")
+        reader.take_sign(":")
+        if key == name and reader.peek() == "[":
+            return None
+        if key in members:
+            raise reader.refusal(f"the name {json.dumps(key)} once")
+        members[key] = reader.read_value()
+        if reader.peek() != "}":
+            reader.take_sign(",")
+    reader.take_sign("}")
+    return members
 
 
 def _numbered(reader: "_Reader") -> Iterator[StreamedObject]:
-    reader.take("[")
+    reader.take_sign("[")
     number = 0
     while reader.peek() != "]":
         if number:
-            reader.take(",")
+            reader.take_sign(",")
         number += 1
-        yield StreamedObject(number, reader.value(), reader.read)
-    reader.take("]")
+        yield StreamedObject(number, reader.read_value(), reader.read)
+    reader.take_sign("]")
 
 
 def _lines(reader: "_Reader", first: dict[str, Any]) -> Iterator[StreamedObject]:
@@ -429,7 +452,7 @@ def _lines(reader: "_Reader", first: dict[str, Any]) -> Iterator[StreamedObject]
     yield StreamedObject(number, first, reader.read)
     while reader.peek():
         number += 1
-        yield StreamedObject(number, reader.value(), reader.read)
+        yield StreamedObject(number, reader.read_value(), reader.read)
 
 
 class _Reader:
@@ -461,13 +484,13 @@ class _Reader:
             if not self._fill(_CHUNK):
                 return ""
 
-    def take(self, sign: str) -> None:
+    def take_sign(self, sign: str) -> None:
         """Pass over one sign; raises InvalidInput at another one."""
         if self.peek() != sign:
             raise self.refusal(json.dumps(sign))
         self._at += 1
 
-    def value(self) -> Any:
+    def read_value(self) -> Any:
         """Return the next value; a part of the file is read twice only where it did not suffice."""
         self.peek()
         missing = _CHUNK
@@ -495,11 +518,11 @@ class _Reader:
     def skip_members(self) -> None:
         """Pass over the rest of an object whose list was read."""
         while self.peek() == ",":
-            self.take(",")
-            self.value()
-            self.take(":")
-            self.value()
-        self.take("}")
+            self.take_sign(",")
+            self.read_value()
+            self.take_sign(":")
+            self.read_value()
+        self.take_sign("}")
 
     def expect_end(self) -> None:
         """Refuse anything but space up to the end of the file."""

@@ -1,4 +1,4 @@
-"""JSON Schema of what the API takes and gives, written from the tables that read it.
+"""JSON Schema of the representations of the API, derived from their field tables.
 
 Spec: JSON Schema 2020-12 (https://json-schema.org/draft/2020-12)
 """

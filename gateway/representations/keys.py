@@ -1,4 +1,4 @@
-"""Keys of a realm: their providers as components, and what may be known of them.
+"""Keys of a realm: their providers as components, and their public data.
 
 A key that cannot be used safely is refused: RSA keys below 2048 bits, HMAC secrets shorter than
 the hash, curves that no token is signed with. Keys for encryption are listed and published; nothing
@@ -70,7 +70,7 @@ _PROPERTIES: Final = {each.id: each.properties for each in KEY_PROVIDERS}
 
 @dataclass(frozen=True, slots=True)
 class KeySettings:
-    """What is wanted of a key. `size` is in bits, or in bytes of a secret; None is the usual."""
+    """The requested key. `size` is in bits, or in bytes of a secret; None is the default size."""
 
     priority: int
     status: KeyStatus
@@ -80,13 +80,13 @@ class KeySettings:
     private_key: Secret | None = field(repr=False)
     certificate: str | None = field(repr=False)
     config: Mapping[str, str] = field(repr=False)
-    """What was set, to be kept with the key: nothing secret."""
+    """The given settings, which are stored with the key: nothing secret."""
     kid: str | None = None
-    """The kid of a key to import; None for one that is computed of the key."""
+    """The kid of a key to import; None computes it from the key."""
 
 
 def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
-    """Return what a component's `config` asks for; raises UnusableSetting."""
+    """Return the settings in a component's `config`; raises UnusableSetting."""
     values = parse_properties(_PROPERTIES[provider], config)
     _require_use(provider, config)
     size = next((values[name] for name in _SIZES if values.get(name)), None)
@@ -107,7 +107,7 @@ def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
 
 
 def same_material(before: KeySettings, after: KeySettings) -> bool:
-    """Tell whether a key that was made by the one is what the other wants."""
+    """Return whether a key made by one of the settings fits the other."""
     return after.private_key is None and (
         (before.algorithm, before.size, before.certified, before.certificate)
         == (after.algorithm, after.size, after.certified, after.certificate)
@@ -115,7 +115,7 @@ def same_material(before: KeySettings, after: KeySettings) -> bool:
 
 
 def key_component(key: RealmKey) -> Component:
-    """Return the key as a component: what was set of it, and what has become of it since."""
+    """Return the key as a component: its settings, and its status now."""
     standard = key.name is None and key.provider is None  # No settings were given.
     return Component(
         id=key.id,
@@ -146,7 +146,7 @@ def standard_config(algorithm: KeyAlgorithm, priority: int) -> dict[str, str]:
 
 
 def _is_kept(name: str, config: Config) -> bool:
-    """Tell whether a setting is shown: one that was given, and the curve, as Keycloak does."""
+    """Return whether a setting is shown: given ones, and the curve, as Keycloak does."""
     return name != PRIVATE_KEY and (bool(config.get(name)) or name in {_CURVE, _EDWARDS_CURVE})
 
 
@@ -154,7 +154,7 @@ def _config(key: RealmKey) -> dict[str, str]:
     standard = key.provider is None  # No settings were given.
     shown = standard_config(key.algorithm, key.priority) if standard else dict(key.config)
     if standard and key.algorithm is SignatureAlgorithm.RS256:
-        del shown["algorithm"]  # Keycloak leaves unsaid what is usual
+        del shown["algorithm"]  # Keycloak omits the usual algorithm
     if key.provider in IMPORTERS:
         shown = {PRIVATE_KEY: MASK, **shown}
     if key.status is KeyStatus.DISABLED:
@@ -209,7 +209,7 @@ def _algorithm(
 
 @dataclass(frozen=True, slots=True)
 class ShownKey:
-    """A key with what may be shown of it, and what it may do now."""
+    """Public data and current status of a key."""
 
     key: RealmKey
     data: PublicKeyData
@@ -222,11 +222,11 @@ def render_keys(keys: Iterable[ShownKey]) -> dict[str, Any]:
     shown = sorted(keys, key=lambda each: (-each.key.priority, each.key.id))
     return {
         "active": {each.key.algorithm.value: each.key.kid for each in shown if each.signs},
-        "keys": [_write(each) for each in shown],
+        "keys": [_render_key(each) for each in shown],
     }
 
 
-def _write(shown: ShownKey) -> dict[str, Any]:
+def _render_key(shown: ShownKey) -> dict[str, Any]:
     key, data = shown.key, shown.data
     end = None if data.valid_to is None else Milliseconds().write(data.valid_to)
     document = {

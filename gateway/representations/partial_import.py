@@ -1,4 +1,4 @@
-"""Partial imports into a realm: what is sent, and what became of each part of it.
+"""Partial imports into a realm: the policy for existing resources, and the result of each.
 
 Keycloak: PartialImportRepresentation, PartialImportResults (26.7)
 """
@@ -16,7 +16,7 @@ _FORMER_POLICY: Final = "policy"
 
 
 class Action(StrEnum):
-    """What became of one resource."""
+    """The result of importing one resource."""
 
     ADDED = "ADDED"
     OVERWRITTEN = "OVERWRITTEN"
@@ -24,21 +24,21 @@ class Action(StrEnum):
 
 
 class IfExists(StrEnum):
-    """What to do with a resource that exists already."""
+    """The policy for a resource that exists already."""
 
     FAIL = "FAIL"
     SKIP = "SKIP"
     OVERWRITE = "OVERWRITE"
 
     def action(self, *, exists: bool) -> Action:
-        """Return what becomes of a resource that is not refused."""
+        """Return the result for a resource that is not refused."""
         if not exists:
             return Action.ADDED
         return Action.SKIPPED if self is IfExists.SKIP else Action.OVERWRITTEN
 
 
 class ImportedKind(StrEnum):
-    """What kind of resource it is."""
+    """The kind of an imported resource."""
 
     CLIENT = "CLIENT"
     CLIENT_ROLE = "CLIENT_ROLE"
@@ -49,7 +49,7 @@ class ImportedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What became of one resource; `id` is that of the client for a role of a client."""
+    """The result for one resource; a role of a client has the `id` of the client."""
 
     action: Action
     kind: ImportedKind
@@ -58,7 +58,7 @@ class ImportOutcome:
 
 
 def parse_policy(document: Mapping[str, Any]) -> IfExists:
-    """Return what is to become of what exists; raises InvalidInput, and UnknownField.
+    """Return the policy for existing resources; raises InvalidInput, and UnknownField.
 
     Unknown fields of the document itself are passed over: whole realms are sent.
     """

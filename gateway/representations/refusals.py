@@ -1,6 +1,6 @@
-"""Errors of refused values: the path, what was given, what is allowed.
+"""Errors of refused values: the path, the given value, the allowed values.
 
-What was given is shown shortened and escaped, so that it fits a line of a terminal or a log.
+The given value is shortened and escaped, so that it fits a line of a terminal or a log.
 """
 
 import json

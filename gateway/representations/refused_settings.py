@@ -1,8 +1,8 @@
 """Settings that would promise a protection which this version does not give are refused.
 
-Every document of a client scope or realm passes here when it is read, whichever way it came. What a
-stored object has already may be sent back unchanged: it came with a file, whose import has reported
-it. What every other setting does: docs/effects-of-settings.md.
+Every document of a client scope or realm passes here, whichever way it came. A setting that a
+stored object has already may be sent back unchanged: the import of its file has reported it. The
+effects of all other settings: docs/effects-of-settings.md.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,12 +14,12 @@ from gateway.domain.errors import FieldError
 from gateway.representations.refusals import describe, join
 
 NOT_TRUE: Final = '"false" or nothing'
-"""What an attribute that must not be true may be."""
+"""The allowed values of an attribute that must not be true."""
 
 
 @dataclass(frozen=True, slots=True)
 class IneffectiveSetting(FieldError):
-    """A setting without the effect that its author expects; `reason` says what is missing."""
+    """A setting without the effect that its author expects, for the `reason`."""
 
     reason: str
 
@@ -32,7 +32,7 @@ class RefusedSetting:
     """A setting of which some values are refused.
 
     A `name` that ends with `*` covers every name with that beginning. `reason` completes "has no
-    effect, ...", `allowed` says what may be given instead.
+    effect, ...", `allowed` is the text of the allowed values.
     """
 
     name: str

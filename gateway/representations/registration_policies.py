@@ -71,7 +71,7 @@ def default_policies(realm_id: str) -> dict[str, Component]:
 
 
 def policies_in(realm_id: str, documents: Mapping[str, Mapping[str, Any]]) -> tuple[Component, ...]:
-    """Return the policies of a realm: those of a new one, and what is stored."""
+    """Return the policies of a realm: the default ones, and the stored ones."""
     found: dict[str, Component] = dict(default_policies(realm_id))
     for policy_id, document in documents.items():
         if document == GONE:
@@ -82,7 +82,7 @@ def policies_in(realm_id: str, documents: Mapping[str, Mapping[str, Any]]) -> tu
 
 
 def policy_document(policy: Component) -> dict[str, Any]:
-    """Return what is stored of a policy."""
+    """Return the stored document of a policy."""
     members = {name: getattr(policy, attribute) for name, attribute in _POLICY_MEMBERS}
     return members | {"config": {name: list(texts) for name, texts in policy.config.items()}}
 
@@ -109,7 +109,7 @@ def checked_config(provider: str, config: Config, scopes: Iterable[str]) -> Conf
         if each.kind not in _SEVERAL:
             label = _REQUIRED.get(each.name)
             checked = each if label is None else replace(each, label=label, required=True)
-            checked.read(config.get(each.name, ()))
+            checked.parse_value(config.get(each.name, ()))
     unknown = {*config.get(ALLOWED_SCOPES, ())} - {*scopes, _OPENID}
     if unknown:
         raise UnusableSetting(f"Client scopes not allowed: [{', '.join(sorted(unknown))}]")
@@ -127,7 +127,7 @@ def checked_config(provider: str, config: Config, scopes: Iterable[str]) -> Conf
 def single_value(policy: Component, name: str) -> str | None:
     """Return a setting of one value, or its default."""
     (known,) = (each for each in _PROPERTIES[str(policy.provider_id)] if each.name == name)
-    return known.read(policy.config.get(name, ()))
+    return known.parse_value(policy.config.get(name, ()))
 
 
 def is_on(policy: Component, name: str) -> bool:
@@ -138,7 +138,7 @@ def is_on(policy: Component, name: str) -> bool:
 def described_policies(
     scopes: Iterable[str], mapper_types: Iterable[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the providers with what may be chosen in a realm."""
+    """Yield the providers with the options of a realm."""
     options = {ALLOWED_SCOPES: (*scopes, _OPENID), ALLOWED_MAPPERS: tuple(mapper_types)}
     for provider in POLICY_PROVIDERS:
         properties = tuple(
@@ -172,7 +172,7 @@ _MEMBERS: Final = {
 class InitialAccess:
     """A token by which some clients may be registered. Instants are seconds since 1970.
 
-    `expiration` is for how many seconds it holds, 0 for ever.
+    `expiration` is its lifetime in seconds, 0 without an end.
     """
 
     id: str
@@ -184,7 +184,7 @@ class InitialAccess:
 
     @property
     def expires_at(self) -> int:
-        """When it stops holding, 0 for never."""
+        """When it expires, 0 for never."""
         return self.timestamp + self.expiration if self.expiration else 0
 
     def is_spent(self, now: int) -> bool:
@@ -198,16 +198,16 @@ def parse_initial_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[s
 
 
 def render_initial_access(access: InitialAccess) -> dict[str, Any]:
-    """Return the JSON object of one."""
+    """Return the JSON object of an initial access."""
     return {name: getattr(access, attribute) for name, attribute in _MEMBERS.items()}
 
 
 def stored_initial_access(access: InitialAccess) -> dict[str, Any]:
-    """Return the stored document of one."""
+    """Return the stored document of an initial access."""
     return {**render_initial_access(access), "webOrigins": list(access.web_origins)}
 
 
 def restore_initial_access(document: Mapping[str, Any]) -> InitialAccess:
-    """Return one from its stored document."""
+    """Return the initial access of a stored document."""
     values = {attribute: document[name] for name, attribute in _MEMBERS.items()}
     return InitialAccess(**values, web_origins=tuple(document["webOrigins"]))

@@ -1,6 +1,6 @@
-"""Settings that stand twice in a realm: as a field of their own and in `attributes`.
+"""Settings that a realm has twice: as a field of their own and in `attributes`.
 
-A change of one of the two changes both: the one that differs from before is taken; if both
+A change of one of the two changes both: the changed one counts; if both
 differ, the field. The typed field is the truth, the attribute is written from it.
 Keycloak: the attributes of the device grant and of one-time passwords; the fields that it stores
 as attributes and leaves out of the attributes that it returns (26.7)
@@ -65,7 +65,7 @@ class MemberSpellings:
         return self._members.get(_plain(attribute))
 
     def repeats_member(self, attribute: str, text: str, answer: Mapping[str, Any]) -> bool:
-        """Return whether the attribute says what the member of that name says in `answer`."""
+        """Return whether the attribute has the value of its member in `answer`."""
         member = self.find_member(attribute)
         return member is not None and text == member_text(answer.get(member))
 

@@ -81,7 +81,7 @@ class RoleInput:
 
 @dataclass(frozen=True, slots=True)
 class RoleReference:
-    """A role as lists of roles name it; what was not sent is empty."""
+    """A role as lists of roles name it; an omitted member is empty."""
 
     id: str
     name: str
@@ -118,14 +118,14 @@ def parse_roles(value: Any, path: str) -> tuple[RoleInput, ...]:
 def parse_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[RoleName, ...]:
     """Return the roles named by a list of realm roles and by lists of client roles.
 
-    Each argument is a path and what stands there.
+    Each argument is a path and its value.
     """
-    names = [RoleName(name) for name in _names(*realm)]
+    names = [RoleName(name) for name in _parse_role_list(*realm)]
     at, lists = clients
     if lists is not None and not isinstance(lists, Mapping):
         raise mistyped(at, lists, "an object of lists of role names")
     for client, roles in (lists or {}).items():
-        names += [RoleName(name, client) for name in _names(join(at, client), roles)]
+        names += [RoleName(name, client) for name in _parse_role_list(join(at, client), roles)]
     return tuple(names)
 
 
@@ -217,7 +217,7 @@ def _by_owner(value: Any, path: str) -> tuple[tuple[str, Any], tuple[str, Any]]:
     return (join(path, "realm"), value.get("realm")), (join(path, "client"), value.get("client"))
 
 
-def _names(path: str, value: Any) -> tuple[str, ...]:
+def _parse_role_list(path: str, value: Any) -> tuple[str, ...]:
     return TextList(_ROLE_NAME).read([] if value is None else value, path)
 
 
@@ -226,12 +226,12 @@ def _read_list(path: str, value: Any, client: str | None) -> list[RoleInput]:
         return []
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused_items(path, value, list, f"a list of at most {_MOST} roles")
-    roles = parse_each(value, _read, path, client)
+    roles = parse_each(value, _parse_file_role, path, client)
     raise_all(repeated_names((role.role.name for role in roles), path, "each role once"))
     return roles
 
 
-def _read(value: Any, path: str, client: str | None) -> RoleInput:
+def _parse_file_role(value: Any, path: str, client: str | None) -> RoleInput:
     if not isinstance(value, Mapping):
         raise mistyped(path, value, "an object")
     errors: list[FieldError] = []

@@ -108,9 +108,9 @@ def render_themes(themes: Collection[str]) -> dict[str, Any]:
 def render_providers(
     providers: Mapping[str, Collection[str]], limitations: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what there is of each kind, by Keycloak's name of the kind.
+    """Return the providers of each kind, by Keycloak's name of the kind.
 
-    `limitations` says of providers, by id, what they cannot do.
+    `limitations` are the limits of providers, by id.
     """
     every = {"password-policy": list(RULES), **providers}
     return {

@@ -1,8 +1,8 @@
 """The shapes of single fields: what each accepts, its error text, how it is written back; names.
 
 Like Keycloak's, they take "true" or 0 for a boolean, "300" or 3e2 for a number, and a number or a
-boolean for a text; a blank text or "null" for a boolean or a number is null. The mask that stands
-for a secret keeps the old secret when it is sent back.
+boolean for a text; a blank text or "null" for a boolean or a number is null. The mask of a secret
+keeps the old secret when it is sent back.
 
 Names stand in URLs, keys and headers: realm names, ids, client ids, user names. Keycloak: the
 reserved characters of realm names. Refused beyond it: `%`, the quotes, `.` and `..` alone, and
@@ -74,7 +74,7 @@ class Verbatim:
 def whole_number(value: Any) -> Any:
     """Return the number that a text or a float stands for, and every other value as it is.
 
-    Keycloak 26.7 cuts fractions off; **here** a fraction is no whole number.
+    Keycloak 26.7 cuts fractions off; here a fraction is no whole number.
     """
     if isinstance(value, str):
         text = value.strip()
@@ -163,7 +163,7 @@ class OneOf(Verbatim):
 class Choice(Generic[ChoiceT]):
     """One of the values of enumerations; `any_case` takes them in capitals as well.
 
-    With `by_number`, its place among them stands for a value, as Keycloak's decoder has it.
+    With `by_number`, a value may be given by its place, as Keycloak's decoder takes it.
     """
 
     choices: Iterable[ChoiceT]

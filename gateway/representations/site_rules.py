@@ -112,7 +112,7 @@ class Path:
 
 
 class BearerAudienceOrNone(Choice[BearerAudience]):
-    """What the `aud` of bearer tokens needs; None where it was never chosen."""
+    """The audience that bearer tokens need; None where it was never chosen."""
 
     def write(self, value: BearerAudience | None) -> Any:
         return None if value is None else value.value
@@ -199,7 +199,7 @@ RULE_FIELDS: Final = FieldTable(
         _requirement(
             "certificates",
             "certificates",
-            Checked(most=_LONGEST_CERTIFICATE_NAME, check=CertificateName.parse),
+            Checked(most=_LONGEST_CERTIFICATE_NAME, check=CertificateName.parse_name),
         ),
         Setting("accepts", "accepts", Members(Choice(AcceptedCredential), collect=frozenset)),
         Setting("boundOnly", "bound_only", Flag(), omit_empty=True),
@@ -284,17 +284,17 @@ def unreachable_rules(rules: Sequence[Rule]) -> Iterator[tuple[int, Rule]]:
         if earlier and len(known) == len(earlier):
             yield place, known[0]
         for pattern in rule.paths:
-            decided.setdefault(pattern.text, _Decided()).add(rule, methods)
+            decided.setdefault(pattern.text, _Decided()).add_rule(rule, methods)
 
 
 class _Decided:
-    """What the rules so far decide at one pattern: their methods, None for every method."""
+    """The decisions of the rules so far at one pattern: their methods, None for every method."""
 
     def __init__(self) -> None:
         self.methods: frozenset[str] | None = frozenset()
         self.first: Rule | None = None
 
-    def add(self, rule: Rule, methods: frozenset[str] | None) -> None:
+    def add_rule(self, rule: Rule, methods: frozenset[str] | None) -> None:
         self.first = self.first or rule
         self.methods = _united(self.methods, methods)
 

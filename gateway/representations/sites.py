@@ -100,7 +100,7 @@ def with_bearer_audience(site: Site, before: Site | UnreadableSite | None) -> Si
     """Return the site that is to be stored, which may replace one.
 
     Where its document says nothing, a new site accepts tokens for its client alone, and a site
-    that is replaced keeps what it has.
+    that is replaced keeps its value.
     """
     if site.bearer_audience is not None:
         return site
@@ -118,15 +118,15 @@ def render_site(site: Site | UnreadableSite) -> dict[str, Any]:
     if isinstance(site, UnreadableSite):
         return {"name": site.name, "unreadable": site.reason}
     shown = None if site.bearer_audience is BearerAudience.SITE else BearerAudience.ANY
-    return _render(replace(site, bearer_audience=shown))
+    return _render_members(replace(site, bearer_audience=shown))
 
 
 def check_site(site: Site) -> Site:
     """Return a stored site of a realm as it is; raises InvalidInput where none may be like it."""
-    return parse_site(_render(site), realm=site.realms[0])
+    return parse_site(_render_members(site), realm=site.realms[0])
 
 
-def _render(site: Site) -> dict[str, Any]:
+def _render_members(site: Site) -> dict[str, Any]:
     return _without_default(SITE_FIELDS.answer(site, {}))
 
 
@@ -202,7 +202,7 @@ def parse_rules_file(content: bytes, source: str) -> tuple[Site, ...]:
     """Return the sites of the file; raises InvalidInput with every error, each with its place."""
     with located(source):
         errors: list[FieldError] = []
-        document = _as_json(_parse(content), "", errors)
+        document = _as_json(_parse_fields(content), "", errors)
         attempt(errors, None, check_json, document, "")
         errors.extend(unknown_fields("", document, "the file", (_SITES,)))
         sites = attempt(errors, (), _read_sites, document.get(_SITES, []))
@@ -215,13 +215,13 @@ def parse_toml(content: bytes, source: str) -> dict[str, Any]:
     """Return the document as JSON values; raises InvalidInput."""
     errors: list[FieldError] = []
     with located(source):
-        document: dict[str, Any] = _as_json(_parse(content), "", errors)
+        document: dict[str, Any] = _as_json(_parse_fields(content), "", errors)
         raise_all(errors)
         check_json(document, "")
     return document
 
 
-def _parse(content: bytes) -> dict[str, Any]:
+def _parse_fields(content: bytes) -> dict[str, Any]:
     if len(content) > LARGEST_FILE:
         raise _unreadable(f"the file is larger than {LARGEST_FILE} bytes")
     try:

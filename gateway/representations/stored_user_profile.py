@@ -69,13 +69,18 @@ def parse_profile_component(document: Mapping[str, Any], path: str) -> StoredPro
         case None | []:
             return None
         case [{"config": {"kc.user.profile.config": [str(text)]}}]:
-            return StoredProfile("", _read(text, f"{at}[0].config"), text)
+            return StoredProfile("", _load(text, f"{at}[0].config"), text)
         case [{"config": Mapping() as config}] if PROFILE_CONFIG not in config:
             return None
         case [Mapping() as component] if component.get("config") is None:
             return None
         case other:
             raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
+
+
+def carries_profile(components: Any) -> bool:
+    """Return whether the components of a realm file have a user profile."""
+    return isinstance(components, Mapping) and bool(components.get(PROFILE_TYPE))
 
 
 def allowing_unmanaged_attributes(components: Any) -> Any:
@@ -116,7 +121,7 @@ def _text(profile: Mapping[str, Any]) -> str:
     return json.dumps(profile, ensure_ascii=False, separators=(",", ":"))
 
 
-def _read(text: str, path: str) -> dict[str, Any]:
+def _load(text: str, path: str) -> dict[str, Any]:
     try:
         return parse_profile_text(text)
     except InvalidInput as refusal:

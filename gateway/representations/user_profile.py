@@ -8,6 +8,7 @@ UserProfileMetadata
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,10 +19,9 @@ from gateway.domain.profile_validators import (
     ValidatorConfiguration,
 )
 from gateway.domain.realm import LoginSettings
+from gateway.domain.tables import read_table
 from gateway.domain.user_profile import (
     EMAIL,
-    FIRST_NAME,
-    LAST_NAME,
     ROOTS,
     USERNAME,
     ProfileAttribute,
@@ -41,6 +41,7 @@ from gateway.representations.shapes import (
     VerbatimObject,
 )
 
+_STANDARD: Final = read_table("gateway.representations", "standard_user_profile.toml")
 _PATTERN: Final = "pattern"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -143,7 +144,7 @@ _PERMISSIONS: Final = "permissions"
 
 @dataclass(frozen=True, slots=True)
 class _Members(Verbatim):
-    """An object of known members: those that are not null, in the order of the table, as JSON."""
+    """An object of known members: the members with a value, in the order of the table, as JSON."""
 
     representation: str
     shapes: Mapping[str, Shape]
@@ -254,40 +255,10 @@ def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
 
     Keycloak: 26.7, where the realm `master` requires nothing.
     """
-    both = {"view": ["admin", "user"], "edit": ["admin", "user"]}
-    required = {"required": {"roles": ["user"]}} if demanding else {}
-    person = {"length": {"max": 255}, "person-name-prohibited-characters": {}}
-    username = {
-        "length": {"min": 3, "max": 255},
-        "username-prohibited-characters": {},
-        "up-username-not-idn-homograph": {},
-    }
-    attributes: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-        (USERNAME, username, {}),
-        (EMAIL, {"email": {}, "length": {"max": 255}}, required),
-        (FIRST_NAME, person, required),
-        (LAST_NAME, person, required),
-    )
-    return {
-        "attributes": [
-            {
-                "name": name,
-                "displayName": f"${{{name}}}",
-                "validations": validations,
-                **demanded,
-                _PERMISSIONS: both,
-                "multivalued": False,
-            }
-            for name, validations, demanded in attributes
-        ],
-        "groups": [
-            {
-                "name": "user-metadata",
-                "displayHeader": "User metadata",
-                "displayDescription": "Attributes, which refer to user metadata",
-            }
-        ],
-    }
+    profile = deepcopy(_STANDARD)
+    for attribute in () if demanding else profile["attributes"]:
+        attribute.pop("required", None)
+    return profile
 
 
 def parse_user_profile(
@@ -323,7 +294,7 @@ def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _sentence(violation: Violation) -> str:
-    """Return field and message, and in brackets what the message is about, such as a range."""
+    """Return field and message, and in brackets its parameters, such as a range."""
     limits = ", ".join(str(value) for value in violation.parameters[1:] if value is not None)
     return f"{violation.field}: {violation.message}" + (f" ({limits})" if limits else "")
 
@@ -341,7 +312,7 @@ def render_metadata(
     viewer: Viewer = Viewer.ADMIN,
     locked: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """Return what the viewer sees; `known` of a user that there is already.
+    """Return the metadata that the viewer sees; `known`: of an existing user.
 
     `locked` are attributes that are not changed, whatever the profile says.
     """

@@ -1,9 +1,9 @@
 """Users, their credentials and sessions: Keycloak's JSON, or its snake_case, to values and back.
 
-Credentials, roles and groups are sent with a user and stand elsewhere. Of what an administrator
+Credentials, roles and groups are sent with a user and stored elsewhere. Of what an administrator
 sends, the shape alone is checked here: the profile of the realm checks the values, and roles,
 identity providers and consents are ignored, as in Keycloak. A password is sent in clear, or as a
-hashed credential. Sessions, with whole seconds, are those that administrators see.
+hashed credential. Sessions have whole seconds and are for administrators.
 Keycloak: UserRepresentation, a strict decoder; CredentialRepresentation, UserSessionRepresentation
 """
 
@@ -113,11 +113,11 @@ def parse_credentials(
 ) -> tuple[NewPassword | Credential, ...]:
     """Return the credentials of the user with id `owner`; masked ones are left out.
 
-    What a hashed credential leaves out is taken from `standard`. Raises InvalidInput.
+    Members that a hashed credential omits come from `standard`. Raises InvalidInput.
     """
     if not isinstance(value, list) or len(value) > MOST_CREDENTIALS:
         raise refused(path, None, f"a list of at most {MOST_CREDENTIALS} credentials")
-    read = parse_each(value, _read, path, owner, standard)
+    read = parse_each(value, _parse_member, path, owner, standard)
     return tuple(credential for credential in read if credential is not None)
 
 
@@ -139,7 +139,7 @@ def parse_new_password(document: Mapping[str, Any] | None) -> NewPassword | None
 
 
 def listed_credential(credential: Credential) -> dict[str, Any]:
-    """Return what administrators see of a credential: nothing that it hides."""
+    """Return the JSON object of a credential, without its secrets."""
     whole = render_credential(credential)
     return {name: whole[name] for name in whole if name not in {"priority", "secretData"}}
 
@@ -158,7 +158,7 @@ def render_credential(credential: Credential, *, masked: bool = True) -> dict[st
     }
 
 
-def _read(
+def _parse_member(
     value: Any, path: str, owner: str, standard: Credential
 ) -> NewPassword | Credential | None:
     if not isinstance(value, Mapping):
@@ -205,7 +205,7 @@ def _require_types(fields: Mapping[str, Any], path: str) -> None:
 
 
 def parse_label(value: Any, path: str) -> str | None:
-    """Return what a user calls a credential, None for nothing."""
+    """Return the label of a credential, None without one."""
     return Text(most=_LONGEST_LABEL).read(value, path) or None if value is not None else None
 
 
@@ -239,7 +239,7 @@ def _check_cost(fields: Mapping[str, Any], path: str) -> None:
 
 
 def _check_data(value: Any, path: str) -> None:
-    """Refuse what is not the text of a JSON object; it is never shown."""
+    """Refuse a text that is no JSON object; it is never shown."""
     allowed = "the text of a JSON object"
     if not isinstance(value, str) or len(value) > _LONGEST_DATA or not is_plain_text(value):
         raise refused_secret(path, allowed)
@@ -299,7 +299,7 @@ _LONGEST_EMAIL = 254
 
 @dataclass(frozen=True, slots=True)
 class UserInput:
-    """What was sent of a user; None is what was not."""
+    """A user as sent; None is an omitted member."""
 
     sent: Sent
     enabled: bool | None = None
@@ -374,7 +374,7 @@ def parse_user(
 ) -> User:
     """Return the user that `document` describes, created at `now` unless the document has a time.
 
-    Without `base`, what is absent or null takes the creation default, the id a new UUID. With
+    Without `base`, an absent or null member takes the creation default, the id a new UUID. With
     `base`, it stays as it is there, id and creation always. Raises InvalidInput.
     """
     if not isinstance(document, Mapping):
@@ -427,7 +427,7 @@ def full_user(user: User, *, totp: bool) -> dict[str, Any]:
 
 
 def parse_user_input(document: Mapping[str, Any], now: datetime) -> UserInput:
-    """Return what was sent; raises InvalidInput with every wrong field, and UnknownField."""
+    """Return the sent user; raises InvalidInput with every wrong field, and UnknownField."""
     USER_TABLE.require_known(document, "UserRepresentation")
     errors: list[FieldError] = []
     given = USER_TABLE.collect(document, "", errors)
@@ -508,7 +508,7 @@ def render_session(session: UserSession, client_ids: Mapping[str, str]) -> dict[
 
 
 def render_consent(client: Client, consent: Consent | None, *, offline: bool) -> dict[str, Any]:
-    """Return what a user has granted to a client; `offline` tells of offline tokens.
+    """Return the grants of a user to a client; `offline`: it has offline tokens.
 
     Keycloak: GET users/{id}/consents
     """

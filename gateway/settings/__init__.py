@@ -8,6 +8,7 @@ from gateway.settings.model import SETTING_NAMES, Settings, read_settings
 from gateway.settings.sources import (
     SCRIPT_NAMES,
     SettingsError,
+    environment_variables,
     file_variable,
     load_settings,
     share_metrics,

@@ -83,6 +83,11 @@ def file_variable(field: str) -> str | None:
     return f"{variable(field)}_FILE" if field.endswith(_FROM_FILE) and not taken else None
 
 
+def environment_variables() -> dict[str, str]:
+    """Return the variables of the environment, which placeholders of realm files name."""
+    return dict(os.environ)
+
+
 def load_settings(
     options: Mapping[str, Any] | None = None,
     *,

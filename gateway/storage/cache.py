@@ -50,10 +50,7 @@ V = TypeVar("V")
 
 
 class GroupedLru(Generic[K, V]):
-    """At most `limit` values of at most `most_bytes`; each is in groups that can be dropped.
-
-    The last value is kept, however large it is.
-    """
+    """At most `limit` values and `most_bytes`, one at least; groups of values can be dropped."""
 
     def __init__(self, limit: int, most_bytes: int) -> None:
         self._limit = limit
@@ -203,7 +200,7 @@ class RealmCache:
         self._version = 0
         self._connection = 0
         self._outage_at: datetime | None = None
-        invalidation.subscribe(self._invalidate)
+        invalidation.subscribe(self._forget_topic)
 
     async def realm(self, name: str) -> RealmEntry | None:
         now = self._clock.now()
@@ -295,14 +292,14 @@ class RealmCache:
             self._realms.drop(name)
             self._remember_unknown(name, _REALM_NAMES, now, version)
             return None
-        parsed = self._parse(name, before, found)
+        parsed = self._parse_realm(name, before, found)
         if version == self._version:
             groups = (found.value.realm.id,)
             cached = _Cached(parsed.entry, now, connection)
             self._realms.put(name, groups, cached, parsed.size)
         return parsed.entry
 
-    def _parse(self, name: str, before: _Realm | None, found: Found[StoredRealm]) -> _Realm:
+    def _parse_realm(self, name: str, before: _Realm | None, found: Found[StoredRealm]) -> _Realm:
         """Parse keys only when they changed: it takes as long as signing many tokens."""
         stored = found.value
         if before is not None and before.found is found:
@@ -320,7 +317,7 @@ class RealmCache:
 
     async def _load_client(self, key: _Key, now: datetime) -> ClientEntry | None:
         realm_id, version = key[0], self._version
-        entry = await self._load(
+        entry = await self._load_lookup(
             self._lookups.client,
             self._clients,
             key,
@@ -340,9 +337,9 @@ class RealmCache:
         return names
 
     async def _load_user(self, key: _Key, now: datetime) -> UserEntry | None:
-        return await self._load(self._lookups.user, self._users, key, now, lambda _: key[:1])
+        return await self._load_lookup(self._lookups.user, self._users, key, now, lambda _: key[:1])
 
-    async def _load(
+    async def _load_lookup(
         self,
         look_up: Callable[[str, str, Found[T] | None], Awaitable[Found[T] | None]],
         cached: GroupedLru[_Key, _Cached[Found[T]]],
@@ -367,7 +364,7 @@ class RealmCache:
         if version == self._version and len(name) <= _LONGEST_NAME:
             self._unknown.put(key, (group,), now, _UNKNOWN_BYTES)
 
-    def _invalidate(self, topic: str | None) -> None:
+    def _forget_topic(self, topic: str | None) -> None:
         self._version += 1
         self._realm_loads.clear()
         self._client_loads.clear()

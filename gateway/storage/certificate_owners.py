@@ -49,13 +49,13 @@ class CachedCertificateOwners:
         self._version = 0
         """The number of messages so far: what was read before a message is not kept."""
         self._connection = 0
-        invalidation.subscribe(self._invalidate)
+        invalidation.subscribe(self._forget_topic)
 
     async def with_terms(self, realm_id: str, terms: Collection[str], most: int) -> tuple[str, ...]:
         now = self._clock.now()
         loaded = self._realms.get(realm_id)
         if loaded is None or not self._is_fresh(loaded, now):
-            loaded = await self._loading.run(realm_id, lambda: self._load(realm_id, now))
+            loaded = await self._loading.run(realm_id, lambda: self._load_owners(realm_id, now))
         if loaded.terms is None:
             async with self._database.read() as stores:
                 return await stores.clients.with_certificate_terms(realm_id, terms, most)
@@ -76,7 +76,7 @@ class CachedCertificateOwners:
         is_young = loaded.loaded_at <= now < loaded.loaded_at + age
         return is_young and loaded.connection == self._connection
 
-    async def _load(self, realm_id: str, now: datetime) -> _Loaded:
+    async def _load_owners(self, realm_id: str, now: datetime) -> _Loaded:
         version, connection = self._version, self._connection
         async with self._database.read() as stores:
             rows = await stores.clients.certificate_terms(realm_id, MOST_TERMS + 1)
@@ -89,7 +89,7 @@ class CachedCertificateOwners:
             self._realms.put(realm_id, (), loaded, size_of((realm_id, terms)))
         return loaded
 
-    def _invalidate(self, topic: str | None) -> None:
+    def _forget_topic(self, topic: str | None) -> None:
         self._version += 1
         self._loading.clear()
         if topic is None:

@@ -39,29 +39,26 @@ class ChangeFollower:
         """Read the log until cancelled; an unavailable database is read again later."""
         while True:
             with suppress(StoreUnavailable):
-                await self.read()
+                await self.read_changes()
             await asyncio.sleep(POLL.total_seconds())
 
-    async def read(self) -> None:
+    async def read_changes(self) -> None:
         """Deliver what is new since the last time; raises StoreUnavailable."""
         if self._settled is None:
             # No cached entry is older than the records before these.
             self._settled = max(0, await self._log.newest() - _READ_AT_START)
             # Until the rest is delivered, and without gaps, none of it counts.
             self._without_gap = self._settled
-        self.take(await self._log.after(self._settled))
+        self.deliver_changes(await self._log.after(self._settled))
         self._settle(asyncio.get_running_loop().time() - REREAD.total_seconds())
 
     async def last(self) -> int:
-        """Return the id up to which every record was delivered; raises StoreUnavailable.
-
-        After a gap, which a transaction in progress may fill, none counts.
-        """
+        """Return the id up to which all is delivered, no gap before; raises StoreUnavailable."""
         if self._settled is None:
-            await self.read()
+            await self.read_changes()
         return self._without_gap
 
-    def take(self, changes: Iterable[RecordedChange]) -> None:
+    def deliver_changes(self, changes: Iterable[RecordedChange]) -> None:
         """Deliver the topics of those that were not delivered yet."""
         now = asyncio.get_running_loop().time()
         for change in changes:
@@ -79,7 +76,7 @@ class ChangeFollower:
             self._settled = identity
             del self._seen[identity]
         self._without_gap = max(self._without_gap, self._settled or 0)
-        self.take(())
+        self.deliver_changes(())
 
 
 class FollowedRevocations:
@@ -92,7 +89,7 @@ class FollowedRevocations:
     async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
         after = await self._follower.last()
         state = await self._lookups.token_state(realm_id, token_ids, after)
-        self._follower.take(state.changes)
+        self._follower.deliver_changes(state.changes)
         return state.revoked
 
     async def catch_up(self, realm_id: str) -> None:

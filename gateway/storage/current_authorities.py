@@ -67,7 +67,7 @@ class CurrentAuthorities:
         self._current_at: datetime | None = None
         """When the change log was read last."""
         self._outage_at: datetime | None = None
-        invalidation.subscribe(self._invalidate)
+        invalidation.subscribe(self._forget_topic)
 
     async def registered(self, realm_id: str) -> RegisteredAuthorities:
         now, current_at = self._clock.now(), self._current_at
@@ -80,7 +80,7 @@ class CurrentAuthorities:
         if loaded is not None and self._is_usable(loaded, now):
             return loaded.registered
         try:
-            return await self._loading.run(realm_id, lambda: self._load(realm_id, now))
+            return await self._loading.run(realm_id, lambda: self._load_authorities(realm_id, now))
         except StoreUnavailable:
             self._outage_at = now
             loaded = self._realms.get(realm_id)
@@ -99,10 +99,10 @@ class CurrentAuthorities:
         is_paused = outage is not None and outage <= now < outage + _OUTAGE_PAUSE
         return is_paused and _survives_outage(loaded, now)
 
-    async def _load(self, realm_id: str, now: datetime) -> RegisteredAuthorities:
+    async def _load_authorities(self, realm_id: str, now: datetime) -> RegisteredAuthorities:
         version, connection = self._version, self._connection
         async with self._database.read() as stores:
-            found = await stores.authorities.list(realm_id)
+            found = await stores.authorities.list_values(realm_id)
         self._outage_at = None
         before = self._realms.get(realm_id)
         # The same object as long as nothing has changed: what was prepared from it stays valid.
@@ -112,13 +112,15 @@ class CurrentAuthorities:
             registered = RegisteredAuthorities.of(found) if found else _NONE
         # What changed meanwhile may not be in what was read.
         if version == self._version:
-            self._put(realm_id, _Loaded(registered, now, connection, size_of(registered)))
+            self._keep_authorities(
+                realm_id, _Loaded(registered, now, connection, size_of(registered))
+            )
         return registered
 
-    def _put(self, realm_id: str, loaded: _Loaded) -> None:
+    def _keep_authorities(self, realm_id: str, loaded: _Loaded) -> None:
         self._realms.put(realm_id, (), loaded, loaded.size)
 
-    def _invalidate(self, topic: str | None) -> None:
+    def _forget_topic(self, topic: str | None) -> None:
         self._version += 1
         self._loading.clear()
         if topic is None:
@@ -128,7 +130,7 @@ class CurrentAuthorities:
             realm_id = topic.removeprefix(REALM_TOPIC)
             loaded = self._realms.get(realm_id)
             if loaded is not None:
-                self._put(realm_id, replace(loaded, changed=True))
+                self._keep_authorities(realm_id, replace(loaded, changed=True))
 
 
 def _is_younger(loaded: _Loaded, age: timedelta, now: datetime) -> bool:

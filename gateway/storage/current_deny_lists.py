@@ -47,7 +47,7 @@ class CurrentDenyLists:
         self._current_at: datetime | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
         self._loading: SingleFlight[str, DenyList] = SingleFlight()
-        invalidation.subscribe(self._invalidate)
+        invalidation.subscribe(self._forget_topic)
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
         for name, entries in await self._of(realm):
@@ -70,9 +70,9 @@ class CurrentDenyLists:
         if realm.id in self._without_entries:
             return ()
         version = self._version
-        found = [(realm.name, await self._list(realm.id))]
+        found = [(realm.name, await self._deny_list_of(realm.id))]
         if realm.name != MASTER:
-            found.append((MASTER, await self._list(await self._find_master(realm.id))))
+            found.append((MASTER, await self._deny_list_of(await self._find_master(realm.id))))
         counting = tuple((name, entries) for name, entries in found if not entries.is_empty)
         if not counting and version == self._version:
             if len(self._without_entries) >= _MOST_WITHOUT_ENTRIES:
@@ -84,11 +84,11 @@ class CurrentDenyLists:
         await self._changes.catch_up(realm_id)
         self._current_at = now
 
-    async def _list(self, realm_id: str) -> DenyList:
+    async def _deny_list_of(self, realm_id: str) -> DenyList:
         known = self._lists.get(realm_id)
-        return known or await self._loading.run(realm_id, lambda: self._load(realm_id))
+        return known or await self._loading.run(realm_id, lambda: self._load_deny_list(realm_id))
 
-    async def _load(self, realm_id: str) -> DenyList:
+    async def _load_deny_list(self, realm_id: str) -> DenyList:
         while True:
             version = self._version
             async with self._database.read() as stores:
@@ -107,7 +107,7 @@ class CurrentDenyLists:
             self._master_id = master.id
         return self._master_id
 
-    def _invalidate(self, topic: str | None) -> None:
+    def _forget_topic(self, topic: str | None) -> None:
         if topic is None:
             self._version += 1
             self._lists.clear()

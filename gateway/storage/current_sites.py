@@ -171,7 +171,7 @@ class CurrentSites:
         self._current_at: datetime | None = None
         """When the change log was read last."""
         self._loading = asyncio.Lock()
-        invalidation.subscribe(self._invalidate)
+        invalidation.subscribe(self._forget_topic)
 
     async def table(self) -> SiteTable:
         """Return the sites by host; raises StoreUnavailable."""
@@ -185,7 +185,7 @@ class CurrentSites:
         found = self._usable(now)
         if found is None:
             async with self._loading:
-                found = self._usable(now) or await self._load(now)
+                found = self._usable(now) or await self._load_table(now)
         return found
 
     def _usable(self, now: datetime) -> SiteTable | None:
@@ -210,7 +210,7 @@ class CurrentSites:
     def _of_file(self) -> tuple[Site, ...]:
         return () if self._file is None else self._file.sites
 
-    async def _load(self, now: datetime) -> SiteTable:
+    async def _load_table(self, now: datetime) -> SiteTable:
         before = self._loaded
         # What changes from now on may not be in what is read.
         version = self._version
@@ -252,7 +252,7 @@ class CurrentSites:
                 new[realm_id] = of_realm.get(realm_id, ())
         return {**before.of_realms, **new}, before.loaded_at
 
-    def _invalidate(self, topic: str | None) -> None:
+    def _forget_topic(self, topic: str | None) -> None:
         self._version += 1
         if topic is None:
             self._missed = self._version

@@ -28,12 +28,12 @@ from uuid import uuid4
 import orjson
 import structlog
 
+from gateway.domain.clock import instant_of, microseconds_of
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.events import EventType, LoggedEvent, UserEvent
 from gateway.domain.ports.events import EventQueues
 from gateway.domain.ports.storage import Database
 from gateway.storage.file_lock import file_lock, try_lock
-from gateway.storage.sql.column_types import instant_of, microseconds_of
 
 END: Final = b"\n"
 LARGEST: Final = 64 * 1024
@@ -164,7 +164,7 @@ class SegmentReader:
         noted = int(text) if len(text) == _DIGITS and text.isdigit() else 0
         return noted if _HEAD <= noted <= self.end else _HEAD
 
-    def read(self, position: int, most: int) -> bytes:
+    def read_octets(self, position: int, most: int) -> bytes:
         """Return at most `most` octets from the position on."""
         return os.pread(self._descriptor, max(0, min(most, self.end - position)), position)
 
@@ -172,7 +172,7 @@ class SegmentReader:
         """Write the position up to which it is stored."""
         os.pwrite(self._descriptor, _head(position), 0)
 
-    def remove(self) -> None:
+    def remove_segment(self) -> None:
         self._path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -218,11 +218,7 @@ class Drain:
         self._queues = queues
 
     async def run(self, *, wait: bool) -> bool:
-        """Store all events that any process had written when it began.
-
-        While another process stores events, wait for it, or return False. Raises StoreUnavailable,
-        OSError.
-        """
+        """Store all events written so far, or return False; raises StoreUnavailable, OSError."""
         if not self._directory.exists():
             return True
         async with file_lock(self._directory / _LOCK, wait=wait) as is_ours:
@@ -237,26 +233,23 @@ class Drain:
         except FileNotFoundError:
             return
         try:
-            await self._store(segment)
+            await self._store_batches(segment)
         finally:
             segment.close()
 
-    async def _store(self, segment: SegmentReader) -> None:
+    async def _store_batches(self, segment: SegmentReader) -> None:
         position = segment.position
         while True:
-            batches, position = await _read(segment, position)
+            batches, position = await _read_batches(segment, position)
             if not batches:
                 break
-            await self._add(batches)
+            await self._add_batches(batches)
             segment.note(position)
         if segment.is_complete:
-            segment.remove()
+            segment.remove_segment()
 
-    async def _add(self, batches: list[list[LoggedEvent]]) -> None:
-        """Store the batches in one transaction, or each event in its own where SQL refuses one.
-
-        The mails and the like that listeners make of events are rows of the same transaction.
-        """
+    async def _add_batches(self, batches: list[list[LoggedEvent]]) -> None:
+        """Store the batches and what listeners queue in one transaction, or each event alone."""
         every = list(chain.from_iterable(batches))
         queued = [logged for logged in every if logged.listeners]
         try:
@@ -271,13 +264,15 @@ class Drain:
                 structlog.get_logger().error("event cannot be stored", reason=str(error))
                 return
             for logged in every:
-                await self._add([[logged]])
+                await self._add_batches([[logged]])
 
 
-async def _read(segment: SegmentReader, position: int) -> tuple[list[list[LoggedEvent]], int]:
+async def _read_batches(
+    segment: SegmentReader, position: int
+) -> tuple[list[list[LoggedEvent]], int]:
     """Return a few batches from the position on, none at the end, and where they end."""
     batches: list[list[LoggedEvent]] = []
-    while len(batches) < AT_ONCE and (chunk := segment.read(position, BATCH)):
+    while len(batches) < AT_ONCE and (chunk := segment.read_octets(position, BATCH)):
         whole = chunk[: chunk.rfind(END) + 1]
         if not whole and len(chunk) < BATCH:
             break  # a record is being written, or its writer died meanwhile
@@ -337,14 +332,14 @@ class EventJournal:
         self, event: UserEvent, *, is_stored: bool = True, listeners: tuple[str, ...] = ()
     ) -> bool:
         try:
-            segment = self._segment or self._begin()
+            segment = self._segment or self._begin_segment()
             segment.append(write_record(LoggedEvent(event, is_stored, listeners)))
         except (OSError, ValueError) as failure:
             self._log_failure("event dropped", str(failure))
             return False
         self._pending = True
         if segment.size >= self._largest_segment:
-            self._end()
+            self._end_segment()
         return True
 
     async def settle(self) -> None:
@@ -359,7 +354,7 @@ class EventJournal:
         turn = 0
         while True:
             if self._pending or turn == 0:
-                await self._store()
+                await self._store_pending()
             turn = (turn + 1) % _LEFT_BEHIND
             await asyncio.sleep(_INTERVAL)
 
@@ -367,7 +362,7 @@ class EventJournal:
         """Store the events of this process, as far as the time limit allows."""
         if self._segment is None and not self._pending:
             return
-        self._end()
+        self._end_segment()
         try:
             async with asyncio.timeout(_TIMEOUT_AT_END):
                 await self._drain.run(wait=True)
@@ -379,7 +374,7 @@ class EventJournal:
         """The size of the files of all workers, in octets."""
         return size_of(self._directory)
 
-    async def _store(self) -> None:
+    async def _store_pending(self) -> None:
         self._pending = False
         try:
             # Another process that stores now may have begun before our last event.
@@ -395,7 +390,7 @@ class EventJournal:
             with suppress(OSError):  # the segment may be closed by now, or the disk fails
                 await asyncio.to_thread(segment.sync)
 
-    def _begin(self) -> SegmentWriter:
+    def _begin_segment(self) -> SegmentWriter:
         now = time.monotonic()
         if now < self._full_until:
             raise OSError("the journal of events is full")
@@ -405,7 +400,7 @@ class EventJournal:
         self._segment = SegmentWriter(self._directory)
         return self._segment
 
-    def _end(self) -> None:
+    def _end_segment(self) -> None:
         segment, self._segment = self._segment, None
         if segment is not None:
             segment.close()

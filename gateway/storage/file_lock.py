@@ -15,10 +15,7 @@ _POLL: Final = 0.005
 async def file_lock(
     path: Path, *, wait: bool = True, limit: float | None = None
 ) -> AsyncIterator[bool]:
-    """Lock the file and yield True; yield False where another has it and `wait` is off.
-
-    Raises TimeoutError after `limit` seconds.
-    """
+    """Lock the file and yield True, else False without `wait`; TimeoutError after `limit` s."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         async with asyncio.timeout(limit):

@@ -42,15 +42,17 @@ class RealmTextCache:
         self._age = age
         self._kept: SizedCache[tuple[str, str], _Kept] = SizedCache(_MOST_BYTES)
         self._version = 0
-        invalidation.subscribe(self._invalidate)
+        invalidation.subscribe(self._forget_topic)
 
-    async def find(self, realm_id: str, locales: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(
+        self, realm_id: str, locales: Sequence[str]
+    ) -> Mapping[str, Mapping[str, str]]:
         now = self._clock.now()
         found = {locale: self._fresh(realm_id, locale, now) for locale in locales}
         missing = [locale for locale, texts in found.items() if texts is None]
         if missing:
             try:
-                found |= await self._load(realm_id, missing, now)
+                found |= await self._load_texts(realm_id, missing, now)
             except StoreUnavailable:
                 found |= dict.fromkeys(missing)
         return {locale: texts for locale, texts in found.items() if texts}
@@ -61,13 +63,15 @@ class RealmTextCache:
             return None
         return kept.texts
 
-    async def _load(
+    async def _load_texts(
         self, realm_id: str, locales: Sequence[str], now: datetime
     ) -> dict[str, Mapping[str, str] | None]:
         version, found = self._version, {}
         async with self._database.read() as stores:
             for locale in locales:
-                document = await stores.documents.find(realm_id, DocumentKind.LOCALIZATION, locale)
+                document = await stores.documents.find_document(
+                    realm_id, DocumentKind.LOCALIZATION, locale
+                )
                 found[locale] = document or _NO_TEXTS
         # What changed meanwhile may not be in what was read.
         if version == self._version:
@@ -75,7 +79,7 @@ class RealmTextCache:
                 self._kept.put((realm_id, locale), _Kept(texts, now))
         return dict(found)
 
-    def _invalidate(self, topic: str | None) -> None:
+    def _forget_topic(self, topic: str | None) -> None:
         if topic is None or topic.startswith(REALM_TOPIC):
             self._version += 1
             self._kept.clear()

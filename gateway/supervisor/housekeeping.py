@@ -75,10 +75,7 @@ async def report_look_alikes(database: Database) -> None:
 
 
 async def warn_daily(database: Database, marks: OneTimeMarks, clock: Clock) -> None:
-    """Repeat the warning of passwords once a day, in one of the workers of all gateways.
-
-    Raises StoreUnavailable.
-    """
+    """Repeat the warning of passwords once a day, in one worker; raises StoreUnavailable."""
     if await marks.claim(MASTER, _MARK, _REPEATED_AFTER):
         async with database.read() as stores:
             found = await list_administrators(stores)
@@ -136,7 +133,7 @@ async def run_housekeeping(
 async def _recount_daily(database: Database, marks: OneTimeMarks) -> None:
     """Count the costs of stored password hashes again, once a day in one of all workers."""
     async with database.read() as stores:
-        realms = await stores.realms.list()
+        realms = await stores.realms.list_realms()
     for realm in realms:
         if await marks.claim(realm.id, _RECOUNT, _RECOUNTED_AFTER):
             async with database.write() as stores:
@@ -158,7 +155,7 @@ async def _delete_expired(
         await stores.change_log.purge()
         await stores.mails.purge(now)
         await stores.webhooks.purge(now)
-        realms = await stores.realms.list()
+        realms = await stores.realms.list_realms()
     for realm in realms:
         await online_sessions.purge(realm.id)
         await remove_expired_events(database, realm, now)
@@ -171,7 +168,7 @@ async def queue_expiry_mails(mails: ExpiryMails, interval: timedelta = MAIL_INTE
     """Queue due notices now and every `interval`; an unavailable store is skipped."""
     while True:
         try:
-            await mails.queue()
+            await mails.queue_mails()
         except StoreUnavailable as failure:
             log = structlog.get_logger()
             log.warning("mails about expiry left for later", store=failure.store)
@@ -189,15 +186,15 @@ async def write_seen_certificates(
     try:
         while True:
             await asyncio.sleep(interval.total_seconds())
-            available = await _write(seen, available=available)
+            available = await _write_seen(seen, available=available)
     finally:
-        await _write(seen, available=available)
+        await _write_seen(seen, available=available)
 
 
-async def _write(seen: SeenCertificates, *, available: bool) -> bool:
+async def _write_seen(seen: SeenCertificates, *, available: bool) -> bool:
     """Write, and return whether the store is available; log when it begins not to be."""
     try:
-        await seen.write()
+        await seen.write_sightings()
     except StoreUnavailable as failure:
         if available:
             log = structlog.get_logger()

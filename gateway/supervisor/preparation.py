@@ -17,7 +17,7 @@ from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, Store
 from gateway.http.pages.theme_check import check_themes
 from gateway.listeners import check_events_file
 from gateway.mail import load_mail_themes
-from gateway.settings import Settings
+from gateway.settings import Settings, environment_variables
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
 from gateway.supervisor.housekeeping import report_look_alikes, warn_at_start
@@ -96,7 +96,7 @@ async def _check_redis(settings: Settings) -> None:
 
 async def _import(settings: Settings, services: Services) -> None:
     """Import the realms that do not exist; existing realms are not changed."""
-    files = load_realm_files(settings.import_realm)
+    files = load_realm_files(settings.import_realm, environment_variables())
     if not files:
         return
     log = structlog.get_logger()

@@ -78,10 +78,7 @@ def close_listener(listener: socket.socket) -> None:
 
 
 def check_directory(directory: Path, owner: int | None = None) -> None:
-    """Refuse a directory through which others than `owner` could reach or replace a socket.
-
-    `owner` is the uid of the gateway, by default that of this process.
-    """
+    """Refuse a directory in which others than `owner` (uid, ours) could replace a socket."""
     owners = {0, os.geteuid() if owner is None else owner}
     status = directory.stat()
     if status.st_mode & stat.S_IRWXO:

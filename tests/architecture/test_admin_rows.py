@@ -29,7 +29,7 @@ def mistakes(row: Operation) -> list[str]:
         found.append(f"{row.summary}: answers {row.success}")
     body = ["body"] if row.body is not None else []
     try:
-        expected.bind(first, *given, *body)
+        expected.bind(first, *given, *body, **handler.inputs)
     except TypeError as error:
         found.append(f"{row.summary}: {error}")
     return found

@@ -45,7 +45,12 @@ def test_only_bootstrap_builds_use_cases() -> None:
         for _, tree in _trees("gateway/bootstrap")
         for name in _of_the_rules(tree) & _called(tree)
     }
-    assert {"ClientAdministration", "NewPasswords", "TokenEndpoint", "UserCreation"} <= built
+    assert {
+        "ClientAdministration",
+        "ClientAuthenticator",
+        "NewPasswords",
+        "UserAdministration",
+    } <= built
     elsewhere = {
         f"{module}: {name}" for module, tree in _trees(*CALLERS) for name in _called(tree) & built
     }

@@ -87,7 +87,7 @@ def test_the_example_of_settings_names_settings() -> None:
     assert names - known == set()
 
 
-def test_the_unit_for_systemd_starts_the_gateway_from_the_example_of_settings() -> None:
+def test_the_systemd_unit_starts_from_the_example_settings() -> None:
     unit = configparser.ConfigParser(delimiters=("=",), interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign] # names in capitals and small letters
     unit.read(ROOT / "docs/examples/realmgate.service", encoding="utf-8")
@@ -100,7 +100,7 @@ def test_the_unit_for_systemd_starts_the_gateway_from_the_example_of_settings() 
     assert service["NoNewPrivileges"] == "yes"
 
 
-def test_the_unit_for_nginx_runs_the_configuration_that_the_page_renders() -> None:
+def test_the_nginx_unit_runs_the_rendered_configuration() -> None:
     unit = configparser.ConfigParser(delimiters=("=",), interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign] # names in capitals and small letters
     unit.read(ROOT / "docs/examples/realmgate-nginx.service", encoding="utf-8")

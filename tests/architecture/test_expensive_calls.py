@@ -86,7 +86,7 @@ def test_an_expensive_call_stands_where_its_limits_are_checked(pattern: str) -> 
     assert users == EXPENSIVE[pattern]
 
 
-def test_administration_generates_and_parses_keys_off_the_event_loop() -> None:
+def test_administration_makes_and_parses_keys_off_the_event_loop() -> None:
     called = [
         f"{module}:{node.lineno}"
         for module in MODULES
@@ -94,7 +94,7 @@ def test_administration_generates_and_parses_keys_off_the_event_loop() -> None:
         for node in ast.walk(tree(module))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in OFF_THE_LOOP | {"read"}
+        and node.func.attr in OFF_THE_LOOP | {"read_key_file"}
         and isinstance(node.func.value, ast.Name | ast.Attribute)
         and _last_name(node.func.value) in KEY_PORTS
     ]

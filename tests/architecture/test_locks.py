@@ -21,7 +21,7 @@ def test_a_python_lock_is_nothing_but_pins_with_hashes(lock: Path) -> None:
     assert _PIN.sub("", text) == ""
 
 
-def test_the_npm_lock_holds_a_hash_and_no_address_for_each_package() -> None:
+def test_the_npm_lock_has_a_hash_and_no_address_per_package() -> None:
     packages = json.loads(PACKAGES.read_text())["packages"]
     installed = {name: package for name, package in packages.items() if name}
     assert "node_modules/@keycloak/keycloak-admin-client" in installed

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_MODULES, MOST_LINES = 600, 122_300
+MOST_MODULES, MOST_LINES = 600, 123_900
 LONGEST_MODULE, SHORTEST_MEDIAN = 600, 120
 SMALL_MODULE, MOST_SMALL_MODULES = 40, 60
 """Of `gateway/`: a module is a concept that is looked up, neither a line nor a book."""
@@ -88,7 +88,7 @@ def test_whatever_a_module_cites_can_be_looked_up() -> None:
     assert without_a_place == []
 
 
-def test_the_top_level_holds_what_a_newcomer_expects_there_and_nothing_else() -> None:
+def test_the_top_level_holds_only_what_a_newcomer_expects() -> None:
     names = {path.name for path in ROOT.iterdir()}
     built = {name for name in names if name.startswith(".") or name.endswith(".egg-info")}
     assert names - built - TOP_LEVEL == set()

@@ -86,7 +86,7 @@ def test_an_attribute_of_its_group_is_read(code: str) -> None:
     assert ("otp_policy", "digits") in settings_read(ast.parse(code))
 
 
-def test_the_same_attribute_of_something_else_is_not_that_setting() -> None:
+def test_the_same_attribute_of_another_object_does_not_count() -> None:
     code = "def check(credential: OneTimePassword): return credential.digits"
     assert ("otp_policy", "digits") not in settings_read(ast.parse(code))
 
@@ -99,7 +99,7 @@ def _specified() -> list[str]:
     return [camel_case(name) for cell in first_cells for name in _SPECIFIED_NAME.findall(cell)]
 
 
-def test_each_of_the_32_settings_of_the_specification_is_described() -> None:
+def test_each_of_the_32_specified_settings_is_described() -> None:
     specified = _specified()
     assert len(specified) == 32
     cited = {each.name for each in DESCRIBED if each.source.startswith("Spec: ")}
@@ -115,7 +115,7 @@ def test_a_setting_is_described_once_or_waits_for_something() -> None:
 
 
 @pytest.mark.parametrize("setting", [*DESCRIBED, *REALM_ATTRIBUTES], ids=lambda each: each.name)
-def test_a_described_setting_is_tested_over_http_and_its_source_opens(
+def test_described_settings_have_http_tests_and_valid_sources(
     setting: RealmSetting,
 ) -> None:
     """That the function exists is tested with the other rows."""

@@ -18,14 +18,13 @@ class Bar(NamedTuple):
     files: int
 
 
-AIM: Final = {
+MOST: Final = {
     "client_credentials by mTLS": Bar(150, 50),
     "sign-in to the code": Bar(280, 75),
     "setting of a realm": Bar(300, 80),
     "forward-auth decision": Bar(74, 31),
 }
-MOST: Final = AIM | {"sign-in to the code": Bar(301, 75)}
-"""A bar above its aim is the number as measured: it may only go down."""
+"""They may only go down."""
 
 
 async def test_a_warm_request_passes_few_functions_and_files(
@@ -42,4 +41,3 @@ async def test_a_warm_request_passes_few_functions_and_files(
     assert above == set(), "\n".join(
         f"{name}: {passed[name]}, at most {MOST[name]}\n{profiles[name]}" for name in above
     )
-    assert [name for name, bar in AIM.items() if bar.functions > MOST[name].functions] == []

@@ -145,7 +145,7 @@ def _exists(file: str, function: str) -> bool:
     return path.is_file() and (not function or f"\ndef {function}(" in path.read_text())
 
 
-def test_a_refused_setting_has_a_predicate_that_refuses_its_sample_and_not_nothing() -> None:
+def test_refused_settings_refuse_their_sample_and_no_empty_text() -> None:
     for row in SETTING_ROWS:
         judged = row.effect is Effect.REFUSED and row.name not in JUDGED_WITH_POLICIES
         assert (row.refuses is not None) == judged, row
@@ -157,7 +157,7 @@ def test_a_refused_setting_has_a_predicate_that_refuses_its_sample_and_not_nothi
             assert not row.refuses(""), row
 
 
-def test_only_rows_that_are_not_refused_may_lack_a_note_about_what_is_stored() -> None:
+def test_only_rows_that_are_not_refused_may_lack_a_note() -> None:
     assert [row for row in SETTING_ROWS if row.effect is Effect.STORED and not row.note] == []
 
 

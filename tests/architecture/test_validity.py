@@ -67,6 +67,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/forward_auth/browser.py": "ends sessions",
     "gateway/http/account_console.py": "a session that the cookie's check returned",
     "gateway/http/admin/authentication.py": "the realm that issued, before the token is read",
+    "gateway/http/realm_endpoint.py": "in front of every endpoint",
     "gateway/protocol/authorization/checks.py": "a new request",
     "gateway/protocol/certificate_explanation.py": "explains to operators",
     "gateway/protocol/certificate_refusal.py": "explains to operators",
@@ -76,7 +77,6 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/protocol/grants/client_credentials.py": "a new token of the account itself",
     "gateway/protocol/impersonation.py": "a new session, for an administrator",
     "gateway/protocol/logout.py": "ends sessions, and frames of clients",
-    "gateway/protocol/requests.py": "in front of every endpoint",
     "gateway/protocol/sessions.py": "stores sessions",
     "gateway/protocol/tokens/issuing.py": "`not-before-policy` of the response",
     "gateway/protocol/userinfo.py": "Keycloak's answer for a disabled realm",
@@ -87,8 +87,9 @@ _READERS: Final = frozenset(
 )
 _READERS_OF: Final = frozenset(
     {
-        *(("key_ring", "verify"), ("access_tokens", "verify"), ("codes", "redeem")),
-        *(("devices", "take"), ("sites", "find")),
+        *(("key_ring", "verify_token"), ("access_tokens", "verify_token"), ("codes", "redeem")),
+        *(("authorization_codes", "redeem"), ("device_authorizations", "redeem")),
+        ("sites", "find_session"),
     }
 )
 """Owner and method: what returns the content of a token, a code or a cookie."""
@@ -96,28 +97,29 @@ _USES: Final[Mapping[str, str]] = {
     "gateway/forward_auth/session_cookies.py:identify": "validity.require",
     "gateway/http/admin/authentication.py:_verified": "access_tokens.resolve",
     "gateway/protocol/action_tokens.py:_parsed_link": "validity.require",
-    "gateway/protocol/grants/device_code.py:__call__": "redemption.find",
-    "gateway/protocol/grants/refresh_token.py:__call__": "refresh_tokens.active",
-    "gateway/protocol/introspection.py:_describe": "access_tokens.check",
+    "gateway/protocol/grants/device_code.py:issue_to_device": "find_past_sign_in",
+    "gateway/protocol/grants/refresh_token.py:refresh_tokens": "refresh_tokens.active",
+    "gateway/protocol/introspection.py:_describe": "access_tokens.find_unrevoked",
     "gateway/protocol/introspection.py:_describe_refresh_token": "refresh_tokens.active",
-    "gateway/protocol/logout.py:answer": "refresh_tokens.session_to_end",
-    "gateway/protocol/code_redemption.py:_redeem": "redemption.find",
-    "gateway/protocol/identity_cookie.py:find": "validity.require",
-    "gateway/protocol/userinfo.py:_active": "access_tokens.check",
+    "gateway/protocol/logout.py:log_out_by_token": "refresh_tokens.session_to_end",
+    "gateway/protocol/code_redemption.py:_spend_code": "find_past_sign_in",
+    "gateway/protocol/identity_cookie.py:find_identity": "validity.require",
+    "gateway/protocol/userinfo.py:_find_active": "access_tokens.find_unrevoked",
 }
 """Function that reads a credential -> the call, in its module, that asks the rule."""
 _READ_ALONE: Final[Mapping[str, str]] = {
-    "gateway/admin/protected_sites.py:__init__": "a site, not a session",
-    "gateway/admin/registration/tokens.py:read": "registration tokens, which are no sign-in",
+    "gateway/admin/registration/tokens.py:verify_token": "registration tokens are no sign-in",
     "gateway/authentication/action_tokens.py:read_action_token": "reads for the endpoint of links",
     "gateway/forward_auth/browser.py:end": "ends sessions",
     "gateway/forward_auth/browser.py:is_signed_in": "ends sessions",
     "gateway/protocol/authorization/checks.py:check_id_token_hint": "a hint: names the user",
     "gateway/protocol/logout.py:_verified_hint": "a hint: compared with the cookie",
-    "gateway/protocol/revocation.py:_revoke": "the client gives its token up",
+    "gateway/protocol/revocation.py:_revoke_any_token": "the client gives its token up",
     "gateway/protocol/revocation.py:_revoke_refresh_token": "`RefreshTokens` asks",
     "gateway/protocol/sender_constraint/dpop_proofs.py:is_current_nonce": "nonces of proofs",
-    "gateway/protocol/tokens/access_token_checks.py:verify": "reads for `check` and `resolve`",
+    "gateway/protocol/tokens/access_token_checks.py:verify_token": (
+        "reads for `find_unrevoked` and `resolve`"
+    ),
     "gateway/protocol/tokens/refresh_token_checks.py:read_refresh_token": "`RefreshTokens` asks",
     "gateway/protocol/tokens/refresh_token_checks.py:verify_refresh_token": (
         "`RefreshTokens` asks"
@@ -147,7 +149,7 @@ def _reads_state(node: ast.AST) -> bool:
         return False
     name = _last_name(node.func)
     of_store = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) in _STORES
-    return name in _LOOKUPS or (name == "find" and of_store)
+    return name in _LOOKUPS or (name == "find_session" and of_store)
 
 
 def _imports_rule(code: ast.Module) -> bool:
@@ -167,7 +169,7 @@ def test_no_use_judges_by_itself_what_may_still_be_used() -> None:
 
 
 def _reads_credential(node: ast.AST) -> bool:
-    """Tell whether the node refers to a reader: called, or passed on under another name."""
+    """Return whether the node refers to a reader: called, or passed on under another name."""
     if isinstance(node, ast.Name):
         return node.id in _READERS and isinstance(node.ctx, ast.Load)
     if not isinstance(node, ast.Attribute):
@@ -238,8 +240,8 @@ def test_credentials_of_clients_name_their_client_session() -> None:
         ("gateway/forward_auth/client_certificates.py", "validity.require_unlocked"),
         ("gateway/protocol/action_tokens.py", "validity.require"),
         ("gateway/protocol/client_authentication/certificates.py", "validity.require_unlocked"),
-        ("gateway/protocol/grants/device_code.py", "redemption.find"),
-        ("gateway/protocol/code_redemption.py", "redemption.find"),
+        ("gateway/protocol/grants/device_code.py", "find_past_sign_in"),
+        ("gateway/protocol/code_redemption.py", "find_past_sign_in"),
         ("gateway/protocol/identity_cookie.py", "validity.require"),
         ("gateway/protocol/code_redemption.py", "validity.require"),
         ("gateway/protocol/tokens/access_token_checks.py", "validity.require"),

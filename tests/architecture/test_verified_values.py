@@ -40,7 +40,7 @@ _CREATORS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "_AcceptedObject": ("gateway/protocol/authorization/request_object.py", "_verified"),
     "_AcceptedVerifier": ("gateway/protocol/authorization/pkce.py", "require_verifier"),
-    "VerifiedClaims": ("gateway/crypto/client_signatures.py", "verify"),
+    "VerifiedClaims": ("gateway/crypto/client_signatures.py", "verify_claims"),
 }
 """Class -> the module and the one function that create it."""
 _OF_CLIENT_AND_REALM: Final = frozenset(

@@ -149,7 +149,7 @@ def test_a_security_key_is_registered_and_is_the_second_factor(site: Site) -> No
         assert not [text for text in said if "Content Security Policy" in text]
 
 
-def test_a_passkey_signs_in_without_a_name_and_only_a_verified_user(site: Site) -> None:
+def test_a_passkey_signs_in_without_a_name_and_verifies_the_user(site: Site) -> None:
     with site.keys() as keys:
         page = keys.page
         site.open(page, "app")
@@ -168,7 +168,7 @@ def test_a_passkey_signs_in_without_a_name_and_only_a_verified_user(site: Site) 
             page.click("#authenticateWebAuthnButton")
 
 
-def test_the_sign_in_page_offers_passkeys_by_autofill_and_by_a_button(site: Site) -> None:
+def test_the_sign_in_page_offers_passkeys_by_autofill_and_button(site: Site) -> None:
     with site.keys() as keys:
         page = keys.page
         site.open(page, "app")

@@ -152,7 +152,7 @@ def _log_in(page: Page, username: str, password: str = PASSWORD) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with", "without"])
-def test_a_person_signs_in_to_the_application_and_sees_the_claims(
+def test_a_user_signs_in_to_the_application_and_sees_the_claims(
     site: Site, *, scripts: bool
 ) -> None:
     """After a wrong password, with the right one."""
@@ -198,7 +198,7 @@ def test_a_person_signs_out_of_the_application_and_of_the_realm(site: Site) -> N
         expect(page.locator("#password")).to_be_visible()
 
 
-def test_another_session_of_the_browser_ends_only_after_a_confirmation(site: Site) -> None:
+def test_another_session_ends_only_after_a_confirmation(site: Site) -> None:
     """The ID token of the application is that of a session that this browser has no more."""
     with site.page() as page:
         page.goto(site.home)
@@ -255,7 +255,7 @@ def test_consent_is_asked_for_once(site: Site) -> None:
         assert "code=" in sent.value.url
 
 
-def test_the_page_is_in_the_language_of_the_browser_and_stays_in_the_chosen(site: Site) -> None:
+def test_the_page_has_the_browsers_and_then_the_chosen_language(site: Site) -> None:
     with site.page(locale="ar") as page:
         page.goto(site.authorization_url("posts"))
         assert page.locator("html").get_attribute("dir") == "rtl"

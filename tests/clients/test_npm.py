@@ -39,7 +39,7 @@ def _run(script: str, server: AdministeredServer, realm: str) -> dict[str, Any]:
     return found
 
 
-def test_the_client_signs_in_by_password_secret_and_refresh_token(
+def test_the_client_signs_in_by_password_secret_and_refresh(
     administered: AdministeredServer, own_realm: str
 ) -> None:
     found = _run("signing_in", administered, own_realm)

@@ -69,7 +69,7 @@ def test_a_service_account_is_a_user(admin: KeycloakAdmin) -> None:
     assert admin.get_user(account["id"])["username"] == "service-account-service"
 
 
-def test_scopes_of_a_client_are_moved_between_default_and_optional(
+def test_client_scopes_move_between_default_and_optional(
     own_admin: KeycloakAdmin,
 ) -> None:
     app = str(own_admin.get_client_id("app"))

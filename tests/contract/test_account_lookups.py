@@ -45,7 +45,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     """Return a database with two users, a consent and offline sessions of one of them."""
     await store_owners(database)
     async with database.write() as stores:
-        await stores.consents.put(CONSENT)
+        await stores.consents.put_consent(CONSENT)
         for name, clients in (("one", ("device", "browser")), ("two", ("device",))):
             await stores.offline_sessions.add(session(name, *clients, offline=True), LATER)
         await stores.offline_sessions.add(
@@ -54,7 +54,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
     return database
 
 
-async def test_grants_are_the_consents_and_the_clients_of_offline_sessions(
+async def test_grants_are_consents_and_clients_of_offline_sessions(
     stored: SqlDatabase,
 ) -> None:
     clients = frozenset({"device-uuid", "browser-uuid"})
@@ -185,7 +185,7 @@ async def test_applications_take_one_statement(accounts: Accounts) -> None:
     names = ["browser", "device", *(f"listed-{number}" for number in range(5))]
     for _ in range(2):
         accounts.statements.clear()
-        found = await accounts.applications.list(accounts.caller)
+        found = await accounts.applications.list_applications(accounts.caller)
         assert [one.client.client_id for one in found] == names
     assert len(accounts.statements) == 1, accounts.statements
 
@@ -202,7 +202,11 @@ async def test_sessions_and_devices_take_no_statement(accounts: Accounts) -> Non
 async def test_credentials_take_one_statement(accounts: Accounts) -> None:
     for _ in range(2):
         accounts.statements.clear()
-        held = [one for one in await accounts.credentials.list(accounts.caller) if one.credentials]
+        held = [
+            one
+            for one in await accounts.credentials.list_credentials(accounts.caller)
+            if one.credentials
+        ]
         assert [one.kind.type for one in held] == ["password"]
     assert len(accounts.statements) == 1, accounts.statements
 
@@ -210,6 +214,6 @@ async def test_credentials_take_one_statement(accounts: Accounts) -> None:
 async def test_a_client_that_was_removed_is_left_out_of_a_session(accounts: Accounts) -> None:
     online = accounts.sessions._online
     await online.join("demo-id", "one-session", part("removed"), LATER)
-    found = {one.session.id: one for one in await accounts.sessions.list(accounts.caller)}
+    found = {one.session.id: one for one in await accounts.sessions.list_sessions(accounts.caller)}
     assert "removed-uuid" in found["one-session"].session.clients
     assert [one.client_id for one in found["one-session"].clients] == ["browser", "device"]

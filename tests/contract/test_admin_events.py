@@ -145,5 +145,5 @@ async def test_the_oldest_are_removed_so_many_at_a_time(database: SqlDatabase) -
     await store_realms(database, "demo")
     await _store(database, *(admin_event(str(number)) for number in range(1, 6)))
     async with database.write() as stores:
-        assert await stores.admin_events.remove("demo-id", admin_event("4").time, 2) == 2
+        assert await stores.admin_events.remove_oldest("demo-id", admin_event("4").time, 2) == 2
     assert await _found(database) == ["5", "4", "3"]

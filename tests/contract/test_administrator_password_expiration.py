@@ -95,7 +95,7 @@ async def _store_administrators(database: SqlDatabase) -> None:
         await stores.groups.join("master-id", "member-uuid", "admins-group")
 
 
-async def test_the_warning_is_repeated_daily_for_every_administrator_in_one_place(
+async def test_one_gateway_warns_each_administrator_daily(
     database: SqlDatabase, redis_server: RedisServer
 ) -> None:
     await _store_administrators(database)

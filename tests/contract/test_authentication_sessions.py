@@ -73,7 +73,7 @@ async def sessions(
 async def _found(
     sessions: RedisAuthenticationSessions, session: AuthenticationSession
 ) -> AuthenticationSession | None:
-    return await sessions.find(session.realm_id, session.id, session.tab_id)
+    return await sessions.find_tab(session.realm_id, session.id, session.tab_id)
 
 
 @pytest.mark.parametrize("session", [FULL, begun()])
@@ -130,8 +130,8 @@ async def test_all_tabs_of_a_browser_are_removed_together(
     second = begun(first.id)
     for session in (first, second, other):
         await sessions.add(session, LATER)
-    await sessions.delete("demo-id", first.id)
-    await sessions.delete("demo-id", "unknown")
+    await sessions.remove_browser("demo-id", first.id)
+    await sessions.remove_browser("demo-id", "unknown")
     assert [await _found(sessions, each) for each in (first, second)] == [None, None]
     assert await _found(sessions, other) == other
 
@@ -186,7 +186,7 @@ async def test_without_redis_every_call_says_so(own_redis: RedisServer) -> None:
     with pytest.raises(StoreUnavailable):
         await sessions.add(begun(), LATER)
     with pytest.raises(StoreUnavailable):
-        await sessions.find("demo-id", "id", "tab")
+        await sessions.find_tab("demo-id", "id", "tab")
     await client.aclose()
 
 
@@ -198,7 +198,7 @@ def test_a_page_of_a_required_action_has_a_time_of_its_own() -> None:
     assert expires_at(lifespans, waiting, now) == now + lifespans.access_code_user_action
 
 
-def test_a_page_of_a_required_action_does_not_live_on_by_being_opened() -> None:
+def test_opening_an_action_page_does_not_extend_its_life() -> None:
     """Else the recent sign-in that changing a password requires may be one of last year."""
     lifespans = TokenLifespans()
     waiting = begun(required_action="UPDATE_PASSWORD")
@@ -335,9 +335,9 @@ async def test_what_has_ended_takes_no_room(
     session = begun()
     await sessions.add(session, LATER)
     if ends == "removed":
-        await sessions.remove("demo-id", session.id, session.tab_id)
+        await sessions.remove_tab("demo-id", session.id, session.tab_id)
     elif ends == "deleted":
-        await sessions.delete("demo-id", session.id)
+        await sessions.remove_browser("demo-id", session.id)
     elif ends == "replaced":
         large = session.with_note("text", "x" * 1000).next_step()
         assert await sessions.replace(session, large, LATER)
@@ -346,7 +346,7 @@ async def test_what_has_ended_takes_no_room(
     else:
         for number in range(2 * MOST_TABS):
             await sessions.add(begun(session.id), LATER + timedelta(seconds=number))
-        await sessions.delete("demo-id", session.id)
+        await sessions.remove_browser("demo-id", session.id)
     with redis_server.client() as plain:
         assert plain.get("rg:unproven-sum:authentication-session:demo-id") == "0"
         assert plain.zcard("rg:unproven:authentication-session:demo-id:") == 0

@@ -222,12 +222,12 @@ async def test_without_redis_no_code_is_redeemed(own_redis: RedisServer) -> None
     ],
 )
 def test_a_code_has_three_parts(text: str, parsed: CodeName | None) -> None:
-    assert CodeName.parse(text) == parsed
+    assert CodeName.parse_name(text) == parsed
 
 
 def test_codes_cannot_be_guessed_and_do_not_show_in_reprs() -> None:
     one, two = (CodeName.new("session", "client") for _ in range(2))
     assert len(one.id) == 32
     assert one.id != two.id
-    assert CodeName.parse(one.text) == one
+    assert CodeName.parse_name(one.text) == one
     assert one.id not in repr(replace(CODE, name=one))

@@ -110,7 +110,7 @@ async def _parallel(
     return Counter(await asyncio.gather(*attempts))
 
 
-async def test_of_200_guesses_at_once_as_many_are_looked_at_as_the_realm_allows(
+async def test_of_200_parallel_guesses_the_allowed_number_is_checked(
     gates: tuple[Gate, Gate],
 ) -> None:
     for repetition in range(20):
@@ -120,7 +120,7 @@ async def test_of_200_guesses_at_once_as_many_are_looked_at_as_the_realm_allows(
     assert locks == {"failed_login": 20 * NOT_QUICK.failure_factor, "temporary_lockout": 20}
 
 
-async def test_of_200_guesses_at_once_from_one_address_as_many_are_looked_at_as_its_limit(
+async def test_of_200_guesses_of_one_address_its_limit_is_checked(
     gates: tuple[Gate, Gate],
 ) -> None:
     """attacks: D5, D6. The user signs in from another address meanwhile."""
@@ -137,7 +137,7 @@ async def test_of_200_guesses_at_once_from_one_address_as_many_are_looked_at_as_
     assert locks == {"failed_login": 15, "address_lockout": 5}
 
 
-async def test_of_200_guesses_at_once_from_many_addresses_as_many_are_looked_at_as_the_factor(
+async def test_of_200_guesses_of_many_addresses_the_factor_is_checked(
     gates: tuple[Gate, Gate],
 ) -> None:
     """attacks: D3."""
@@ -148,7 +148,7 @@ async def test_of_200_guesses_at_once_from_many_addresses_as_many_are_looked_at_
         assert said == {"wrong": NOT_QUICK.failure_factor, "refused": 194}
 
 
-async def test_addresses_beyond_the_most_of_a_user_count_for_the_user_alone(
+async def test_addresses_beyond_the_maximum_count_for_the_user_alone(
     gate: Gate, redis_server: RedisServer
 ) -> None:
     """The store keeps no more of one user, and no guess is free for it."""
@@ -165,7 +165,7 @@ async def test_addresses_beyond_the_most_of_a_user_count_for_the_user_alone(
     assert await gate.try_password(rules, right=True, address=last) == "refused"
 
 
-async def test_an_address_that_no_failure_locks_out_counts_for_the_user(gate: Gate) -> None:
+async def test_an_address_without_a_lockout_counts_for_the_user(gate: Gate) -> None:
     """attacks: D3. Where lock-outs have no length, a limit of addresses makes no guess free."""
     rules = replace(
         NOT_QUICK, permanent_lockout=True, wait_increment=timedelta(0), failures_per_address=3
@@ -176,7 +176,7 @@ async def test_an_address_that_no_failure_locks_out_counts_for_the_user(gate: Ga
     assert (await gate.store.record(REALM, "alice")).permanent
 
 
-async def test_where_quick_failures_lock_at_most_two_guesses_are_looked_at(
+async def test_quick_failures_leave_at_most_two_guesses(
     gates: tuple[Gate, Gate],
 ) -> None:
     for repetition in range(5):
@@ -226,7 +226,7 @@ async def test_success_forgets_the_failures(gate: Gate) -> None:
     assert await gate.try_password(NOT_QUICK, right=True) == "in"
 
 
-async def test_a_success_gives_no_places_to_attempts_beside_those_under_way(gate: Gate) -> None:
+async def test_a_success_frees_no_places_beside_running_attempts(gate: Gate) -> None:
     """Otherwise each success among parallel guesses would allow `failureFactor` more."""
     rules = replace(NOT_QUICK, failure_factor=2)
     for attempt in ("first", "second"):
@@ -277,7 +277,7 @@ async def test_work_that_was_shed_is_not_counted_and_holds_no_place(gate: Gate) 
     assert await gate.try_password(rules, right=True) == "in"
 
 
-async def test_an_attempt_that_is_not_settled_is_not_counted_and_gives_its_place_back(
+async def test_an_unsettled_attempt_is_not_counted_and_frees_its_place(
     gate: Gate,
 ) -> None:
     rules = replace(NOT_QUICK, failure_factor=1)
@@ -287,7 +287,7 @@ async def test_an_attempt_that_is_not_settled_is_not_counted_and_gives_its_place
     assert await gate.try_password(rules, right=True) == "in"
 
 
-async def test_an_attempt_cancelled_in_the_middle_gives_no_further_guess(gate: Gate) -> None:
+async def test_a_cancelled_attempt_allows_no_further_guess(gate: Gate) -> None:
     """Closing the connection before the answer must not make the guess free."""
     rules, held = replace(NOT_QUICK, failure_factor=1), asyncio.Event()
 
@@ -305,7 +305,7 @@ async def test_an_attempt_cancelled_in_the_middle_gives_no_further_guess(gate: G
     assert said is Admission.BUSY
 
 
-async def test_each_call_is_one_round_trip_and_survives_a_forgotten_script(
+async def test_each_call_is_one_round_trip_and_reloads_a_lost_script(
     gate: Gate, redis_server: RedisServer
 ) -> None:
     await gate.try_password(NOT_QUICK)
@@ -329,7 +329,7 @@ async def test_an_unprotected_realm_asks_no_redis(
     assert await gate.try_password(rules, right=True) == "in"
 
 
-async def test_without_redis_nobody_is_let_through_and_with_it_everybody_again(
+async def test_without_redis_every_attempt_is_refused_until_it_is_back(
     own_redis: RedisServer, open_gate: OpenGate
 ) -> None:
     gate = open_gate(own_redis)
@@ -382,7 +382,7 @@ async def test_a_wiped_redis_gives_no_more_than_the_factor_anew(
     assert (await _parallel(gates, NOT_QUICK, "alice"))["wrong"] == NOT_QUICK.failure_factor
 
 
-async def test_every_key_ends_by_itself_but_not_before_the_realm_would_forget(
+async def test_keys_expire_but_not_before_the_realm_forgets(
     gate: Gate, redis_server: RedisServer
 ) -> None:
     rules = replace(NOT_QUICK, failure_factor=1)

@@ -324,7 +324,7 @@ async def test_a_client_is_found_by_its_id_under_the_name_it_has_now(bench: Benc
     found = [await bench.cache.client_with_id("demo-id", f"{id_}-uuid") for id_ in NAMED]
     assert [one and one.client.client_id for one in found] == ["renamed", "device"]
     async with bench.database.write() as stores:
-        await stores.clients.remove("demo-id", "device-uuid")
+        await stores.clients.remove_client("demo-id", "device-uuid")
     await bench.channel.publish(["client:demo-id:device-uuid"])
     assert await bench.cache.client_with_id("demo-id", "device-uuid") is None
 
@@ -393,7 +393,7 @@ async def test_names_of_clients_take_bounded_room(bench: Bench) -> None:
     assert small._always_listed.bytes <= 2_000
 
 
-async def test_what_has_aged_is_asked_for_and_kept_where_nothing_changed(bench: Bench) -> None:
+async def test_aged_entries_are_checked_and_kept_if_unchanged(bench: Bench) -> None:
     async with bench.database.write() as stores:
         await stores.users.add(user("alice"))
 
@@ -450,7 +450,7 @@ async def test_what_is_asked_at_the_same_time_is_loaded_once(bench: Bench) -> No
     assert len({id(answer) for answer in answers}) == 1
 
 
-async def test_one_who_gives_up_does_not_take_the_answer_from_the_others(bench: Bench) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others(bench: Bench) -> None:
     bench.database.gate.clear()
     first = asyncio.create_task(bench.cache.client("demo-id", "device"))
     second = asyncio.create_task(bench.cache.client("demo-id", "device"))
@@ -485,7 +485,7 @@ async def test_an_answer_older_than_a_message_is_not_kept(
 
 
 @pytest.mark.parametrize("ask", [Bench.enabled, Bench.shown])
-async def test_an_answer_that_only_the_early_one_waited_for_is_not_kept_either(
+async def test_an_answer_without_remaining_callers_is_not_cached(
     bench: Bench, ask: Callable[[Bench], Awaitable[object]]
 ) -> None:
     bench.database.gate.clear()
@@ -520,7 +520,7 @@ async def test_what_was_unknown_is_found_as_soon_as_it_exists(bench: Bench) -> N
     assert await bench.cache.realm("other") is not None
 
 
-async def test_a_flood_of_unknown_names_pushes_out_nothing_and_is_bounded(
+async def test_unknown_names_evict_nothing_and_are_bounded(
     bench: Bench,
 ) -> None:
     await bench.shown()
@@ -588,7 +588,7 @@ async def test_keys_are_parsed_again_only_when_they_changed(bench: Bench) -> Non
     assert rotated.key_ring.kids == ["kid-2", "kid-1"]
 
 
-async def test_while_the_database_is_away_a_realm_is_served_for_an_hour(bench: Bench) -> None:
+async def test_in_an_outage_a_realm_is_served_for_an_hour(bench: Bench) -> None:
     await bench.shown()
     bench.database.away = True
     bench.channel.tell(None)
@@ -599,7 +599,7 @@ async def test_while_the_database_is_away_a_realm_is_served_for_an_hour(bench: B
         await bench.shown()
 
 
-async def test_while_the_database_is_away_a_client_is_not_served_beyond_its_age(
+async def test_in_an_outage_a_client_is_not_served_beyond_its_age(
     bench: Bench,
 ) -> None:
     await bench.enabled()
@@ -619,7 +619,7 @@ async def test_a_realm_that_is_known_to_have_changed_is_not_served_old(bench: Be
         await bench.shown()
 
 
-async def test_a_realm_that_changed_while_it_was_asked_for_in_vain_is_not_served_old(
+async def test_a_realm_that_changed_is_not_served_old_after_a_failure(
     bench: Bench,
 ) -> None:
     await bench.shown()
@@ -634,7 +634,7 @@ async def test_a_realm_that_changed_while_it_was_asked_for_in_vain_is_not_served
         await asking
 
 
-async def test_during_an_outage_the_database_is_tried_once_a_second_and_then_used(
+async def test_in_an_outage_the_database_is_tried_once_a_second(
     bench: Bench,
 ) -> None:
     await bench.shown()
@@ -650,7 +650,7 @@ async def test_during_an_outage_the_database_is_tried_once_a_second_and_then_use
     assert await bench.shown() == "changed"
 
 
-async def test_a_database_that_hangs_does_not_hold_up_who_asks_for_a_known_realm(
+async def test_a_hanging_database_does_not_delay_known_realms(
     bench: Bench,
 ) -> None:
     impatient = bench.another(CacheLimits(outage_wait=timedelta(milliseconds=1)))

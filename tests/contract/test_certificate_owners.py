@@ -106,7 +106,7 @@ async def test_a_change_during_the_query_is_not_missed(setup: _Setup) -> None:
     assert await setup.found("three") == ["three"]
 
 
-async def test_a_request_after_the_message_waits_for_no_query_from_before(setup: _Setup) -> None:
+async def test_a_request_after_the_message_joins_no_earlier_query(setup: _Setup) -> None:
     """One that is slow could answer with what was true before, however long ago that is."""
     release = setup.around.held = asyncio.Event()
     before = asyncio.create_task(setup.found("three"))
@@ -141,7 +141,7 @@ async def test_without_messages_a_short_age_stays_short(setup: _Setup) -> None:
 
 
 @pytest.mark.parametrize(("bound", "most"), [("_MOST_BYTES", 20_000), ("_MOST_REALMS", 1)])
-async def test_realms_that_were_not_used_lately_are_dropped_when_the_memory_is_full(
+async def test_unused_realms_are_dropped_when_the_memory_is_full(
     setup: _Setup, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     """Administrators choose how many names there are, and how long those of clients are."""

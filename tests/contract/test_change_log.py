@@ -21,7 +21,7 @@ class Delivered:
     async def read(self) -> list[str]:
         """Return the topics that are new."""
         self.topics.clear()
-        await self.follower.read()
+        await self.follower.read_changes()
         return list(self.topics)
 
     async def ask(self, token_id: str = "jti") -> tuple[bool, list[str]]:
@@ -93,7 +93,7 @@ async def test_the_query_for_a_revocation_brings_every_change_once(
     assert await delivered.ask("another\0") == (False, [])
 
 
-async def test_that_query_brings_a_change_that_commits_after_a_later_one(
+async def test_the_query_returns_changes_that_commit_out_of_order(
     postgres_database: StoredDatabase, secrets_at_rest: SecretsAtRest
 ) -> None:
     first, second = (SqlDatabase(postgres_database.url, secrets_at_rest) for _ in range(2))
@@ -109,7 +109,7 @@ async def test_that_query_brings_a_change_that_commits_after_a_later_one(
     await second.dispose()
 
 
-async def test_that_query_brings_a_change_that_was_in_progress_when_the_worker_started(
+async def test_the_query_returns_changes_in_progress_at_the_start(
     postgres_database: StoredDatabase, secrets_at_rest: SecretsAtRest
 ) -> None:
     first, second = (SqlDatabase(postgres_database.url, secrets_at_rest) for _ in range(2))

@@ -36,11 +36,11 @@ async def test_scopes_come_back_as_they_were_stored_by_name(database: SqlDatabas
         for one in (FULL, scope("b"), scope("a"), scope("theirs", of="other")):
             await stores.client_scopes.add(one.realm_id, one)
     async with database.read() as stores:
-        assert await stores.client_scopes.list("demo-id") == (scope("a"), scope("b"), FULL)
-        assert list((await stores.client_scopes.list("demo-id"))[2].attributes) == [
+        assert await stores.client_scopes.list_values("demo-id") == (scope("a"), scope("b"), FULL)
+        assert list((await stores.client_scopes.list_values("demo-id"))[2].attributes) == [
             *FULL.attributes
         ]
-        assert await stores.client_scopes.find("demo-id", FULL.id) == FULL
+        assert await stores.client_scopes.find_value("demo-id", FULL.id) == FULL
 
 
 @pytest.mark.parametrize("scope_id", ["theirs-scope", "nobody's", "", "a\0", "x" * 5000])
@@ -48,10 +48,10 @@ async def test_a_scope_of_another_realm_is_not_found(database: SqlDatabase, scop
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
         await stores.client_scopes.add("other-id", scope("theirs", of="other"))
-        assert await stores.client_scopes.find("demo-id", scope_id) is None
-        assert await stores.client_scopes.remove("demo-id", scope_id) is False
+        assert await stores.client_scopes.find_value("demo-id", scope_id) is None
+        assert await stores.client_scopes.remove_value("demo-id", scope_id) is False
     async with database.read() as stores:
-        assert await stores.client_scopes.list("other-id") == (scope("theirs", of="other"),)
+        assert await stores.client_scopes.list_values("other-id") == (scope("theirs", of="other"),)
 
 
 async def test_a_scope_name_is_unique_in_its_realm(database: SqlDatabase) -> None:
@@ -65,7 +65,7 @@ async def test_a_scope_name_is_unique_in_its_realm(database: SqlDatabase) -> Non
             await stores.client_scopes.add("demo-id", scope("a", identity="new"))
     with pytest.raises(AlreadyExists, match=r"^Client Scope a already exists$"):
         async with database.write() as stores:
-            await stores.client_scopes.put("demo-id", replace(scope("b"), name="a"))
+            await stores.client_scopes.put_value("demo-id", replace(scope("b"), name="a"))
 
 
 async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatabase) -> None:
@@ -74,17 +74,21 @@ async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatab
         await stores.client_scopes.add("demo-id", scope("a"))
         await stores.client_scopes.add("demo-id", scope("b"))
         await stores.roles.add(role("viewer"))
-        await stores.role_catalogue.give("demo-id", OF_SCOPE, ["viewer-role"])
-        await stores.client_scopes.put("demo-id", replace(FULL, id="a-scope"))
+        await stores.role_catalogue.grant_roles("demo-id", OF_SCOPE, ["viewer-role"])
+        await stores.client_scopes.put_value("demo-id", replace(FULL, id="a-scope"))
     async with database.write() as stores:
-        assert await stores.client_scopes.find("demo-id", "a-scope") == replace(FULL, id="a-scope")
-        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT_SCOPE) == {
+        assert await stores.client_scopes.find_value("demo-id", "a-scope") == replace(
+            FULL, id="a-scope"
+        )
+        assert await stores.role_scopes.list_roles_in_scope("demo-id", HolderKind.CLIENT_SCOPE) == {
             "a-scope": {"viewer-role"}
         }
-        assert await stores.client_scopes.remove("demo-id", "a-scope") is True
+        assert await stores.client_scopes.remove_value("demo-id", "a-scope") is True
     async with database.read() as stores:
-        assert await stores.client_scopes.list("demo-id") == (scope("b"),)
-        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT_SCOPE) == {}
+        assert await stores.client_scopes.list_values("demo-id") == (scope("b"),)
+        assert (
+            await stores.role_scopes.list_roles_in_scope("demo-id", HolderKind.CLIENT_SCOPE) == {}
+        )
 
 
 async def test_scopes_of_two_realms_may_have_one_id(database: SqlDatabase) -> None:
@@ -93,13 +97,13 @@ async def test_scopes_of_two_realms_may_have_one_id(database: SqlDatabase) -> No
     async with database.write() as stores:
         for each in (ours, theirs):
             await stores.client_scopes.add(each.realm_id, each)
-        await stores.client_scopes.put(ours.realm_id, replace(ours, name="b"))
+        await stores.client_scopes.put_value(ours.realm_id, replace(ours, name="b"))
         found = await stores.client_scopes.get_for_update("demo-id", "one")
         assert found == replace(ours, name="b")
     async with database.write() as stores:
-        assert await stores.client_scopes.find("other-id", "one") == theirs
-        assert await stores.client_scopes.remove("demo-id", "one") is True
-        assert await stores.client_scopes.find("other-id", "one") == theirs
+        assert await stores.client_scopes.find_value("other-id", "one") == theirs
+        assert await stores.client_scopes.remove_value("demo-id", "one") is True
+        assert await stores.client_scopes.find_value("other-id", "one") == theirs
 
 
 @pytest.fixture
@@ -117,7 +121,7 @@ async def mapped(database: SqlDatabase) -> SqlDatabase:
             await stores.roles.add(role("own", of=of, client="app-uuid"))
         await stores.roles.add_composites("demo-id", "own-role", ["z-role"])
         await stores.roles.add_composites("demo-id", "z-role", ["own-role"])
-        give = stores.role_catalogue.give
+        give = stores.role_catalogue.grant_roles
         await give("demo-id", OF_SCOPE, ["x-role"])
         await give("demo-id", RoleHolder(HolderKind.CLIENT_SCOPE, "b-scope"), ["y-role", "z-role"])
         await give("demo-id", RoleHolder(HolderKind.CLIENT, "web-uuid"), ["y-role"])
@@ -127,16 +131,16 @@ async def mapped(database: SqlDatabase) -> SqlDatabase:
 
 async def test_roles_are_told_by_the_scope_they_are_in(mapped: SqlDatabase) -> None:
     async with mapped.read() as stores:
-        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT) == {
+        assert await stores.role_scopes.list_roles_in_scope("demo-id", HolderKind.CLIENT) == {
             "app-uuid": {"x-role"},
             "web-uuid": {"y-role"},
         }
-        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT_SCOPE) == {
+        assert await stores.role_scopes.list_roles_in_scope("demo-id", HolderKind.CLIENT_SCOPE) == {
             "a-scope": {"x-role"},
             "b-scope": {"y-role", "z-role"},
         }
         for kind in (HolderKind.CLIENT, HolderKind.CLIENT_SCOPE):
-            assert await stores.role_scopes.list("other-id", kind) == {}
+            assert await stores.role_scopes.list_roles_in_scope("other-id", kind) == {}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ async def test_roles_are_told_by_the_scope_they_are_in(mapped: SqlDatabase) -> N
         ("web-uuid", ("a-scope",), "x y"),
     ],
 )
-async def test_roles_are_reached_by_way_of_others_and_a_client_reaches_its_own(
+async def test_composite_and_own_client_roles_are_in_reach(
     mapped: SqlDatabase, of_client: str | None, of_scopes: tuple[str, ...], reached: str
 ) -> None:
     async with mapped.read() as stores:
@@ -164,7 +168,7 @@ async def test_nothing_of_another_realm_is_reached(mapped: SqlDatabase) -> None:
     assert reached == {"own-role"}
 
 
-async def test_a_client_reaches_no_role_of_its_namesake_in_another_realm(
+async def test_a_client_reaches_no_role_of_a_namesake_elsewhere(
     mapped: SqlDatabase,
 ) -> None:
     async with mapped.write() as stores:

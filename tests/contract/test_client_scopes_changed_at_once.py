@@ -8,7 +8,7 @@ import pytest
 
 from gateway.admin.access.rights import operator
 from gateway.admin.changes import Changes
-from gateway.admin.clients.scopes import ClientScopeAssignment
+from gateway.admin.clients.scopes import ScopeAdministration
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase
@@ -36,15 +36,13 @@ async def test_a_scope_goes_by_its_new_name(
     async with database.write() as stores:
         await stores.client_scopes.add(scope.realm_id, scope)
         await stores.clients.add(device)
-    assignment = ClientScopeAssignment(
-        other_gateway, Changes(other_gateway, SetClock(NOW), Messages())
-    )
+    assignment = ScopeAdministration(Changes(other_gateway, SetClock(NOW), Messages()))
     acting = operator(Realm(id="demo-id", name="demo"))
-    change = assignment.give if given else assignment.take
+    change = assignment.assign_scope if given else assignment.unassign_scope
     async with Changes(database, SetClock(NOW), Messages()).begin(acting, alone=True) as renaming:
         changing = asyncio.create_task(change(acting, device.id, scope.id, RealmDefault.DEFAULT))
         await eventually(lambda: somebody_waits() or changing.done())
-        await renaming.stores.client_scopes.put(scope.realm_id, replace(scope, name="new"))
+        await renaming.stores.client_scopes.put_value(scope.realm_id, replace(scope, name="new"))
         if before:
             renamed = replace(device, default_client_scopes=("new",))
             await renaming.stores.clients.replace(renamed)

@@ -37,12 +37,12 @@ async def found(
 ) -> list[str]:
     async with database.read() as stores:
         search = ClientSearch(part, attributes or {})
-        page = await stores.clients.search("demo-id", search, first, maximum)
+        page = await stores.clients.search_clients("demo-id", search, first, maximum)
     assert all(one.realm_id == "demo-id" for one in page)
     return [one.client_id for one in page]
 
 
-async def test_without_a_word_all_clients_of_the_realm_are_found_by_name(
+async def test_without_a_search_all_clients_come_sorted_by_name(
     clients: SqlDatabase,
 ) -> None:
     assert await found(clients) == sorted(NAMES)

@@ -83,7 +83,7 @@ async def test_clients_are_listed_by_id_and_realm(database: SqlDatabase) -> None
             await stores.clients.add(client(name, of="demo"))
         await stores.clients.add(client("theirs", of="other"))
     async with database.read() as stores:
-        listed = await stores.clients.list("demo-id")
+        listed = await stores.clients.list_clients("demo-id")
     assert [found.client_id for found in listed] == ["alpha", "zeta"]
 
 

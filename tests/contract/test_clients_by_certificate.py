@@ -44,5 +44,5 @@ async def test_a_changed_client_is_found_by_its_new_name_alone(database: SqlData
         await stores.clients.replace(after)
     assert (await _found(database, before), await _found(database, after)) == ([], ["moving"])
     async with database.write() as stores:
-        await stores.clients.remove("demo-id", after.id)
+        await stores.clients.remove_client("demo-id", after.id)
     assert await _found(database, after) == []

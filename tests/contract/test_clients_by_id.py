@@ -41,7 +41,7 @@ async def test_a_client_is_found_in_its_own_realm(database: SqlDatabase, method:
         assert [await find("demo-id", client_id) for client_id in UNHOLDABLE] == [None] * 3
 
 
-async def test_two_who_change_a_client_at_once_both_see_the_first_change(
+async def test_concurrent_updates_of_a_client_both_see_the_first(
     database: SqlDatabase, other_gateway: SqlDatabase, somebody_waits: Callable[[], bool]
 ) -> None:
     await store_clients(database)
@@ -71,7 +71,7 @@ async def test_a_name_that_is_taken_is_refused_to_who_is_renamed(database: SqlDa
             await stores.clients.replace(replace(found, client_id="plain"))
 
 
-async def test_with_a_client_go_its_roles_its_account_and_its_part_of_sessions(
+async def test_a_deleted_client_takes_its_roles_account_and_sessions(
     database: SqlDatabase,
 ) -> None:
     await store_clients(database)
@@ -83,16 +83,16 @@ async def test_with_a_client_go_its_roles_its_account_and_its_part_of_sessions(
         for realm in ("demo", "other"):
             await stores.roles.add(role("reader", of=realm, client="device-uuid"))
         await stores.offline_sessions.add(session, NOW)
-        assert await stores.clients.remove("demo-id", "device-uuid")
-        assert not await stores.clients.remove("demo-id", "device-uuid")
+        assert await stores.clients.remove_client("demo-id", "device-uuid")
+        assert not await stores.clients.remove_client("demo-id", "device-uuid")
     async with database.read() as stores:
         assert await stores.clients.find_by_id("demo-id", "device-uuid") is None
         assert await stores.users.find_service_account("demo-id", "device-uuid") is None
-        assert await stores.roles.list("demo-id") == ()
+        assert await stores.roles.list_roles("demo-id") == ()
         assert await stores.offline_sessions.count_of_client("demo-id", "device-uuid") == 0
         assert await stores.clients.find_by_id("other-id", "device-uuid") is not None
         assert await stores.users.find_service_account("other-id", "device-uuid") is not None
-        assert len(await stores.roles.list("other-id")) == 1
+        assert len(await stores.roles.list_roles("other-id")) == 1
         assert await stores.users.find_by_username("demo-id", "alice") is not None
 
 
@@ -100,10 +100,10 @@ async def test_with_a_client_go_its_roles_its_account_and_its_part_of_sessions(
 async def test_no_client_has_an_id_that_no_database_holds(database: SqlDatabase, name: str) -> None:
     await store_clients(database)
     async with database.write() as stores:
-        assert not await stores.clients.remove("demo-id", name)
+        assert not await stores.clients.remove_client("demo-id", name)
 
 
-async def test_what_service_accounts_may_do_is_found_for_many_clients_at_once(
+async def test_roles_of_service_accounts_are_found_for_many_clients(
     database: SqlDatabase,
 ) -> None:
     await store_clients(database)

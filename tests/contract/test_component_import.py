@@ -30,7 +30,7 @@ async def policies(imports: Imports) -> dict[str, Component]:
 async def active(imports: Imports) -> dict[str, int]:
     """Return the priority of the active key of each algorithm."""
     async with imports.database.read() as stores:
-        keys = await stores.keys.list("acme")
+        keys = await stores.keys.list_keys("acme")
     return {str(each.algorithm): each.priority for each in keys if each.status is KeyStatus.ACTIVE}
 
 

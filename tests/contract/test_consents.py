@@ -24,47 +24,47 @@ LATER = NOW + timedelta(minutes=1)
 async def stored(database: SqlDatabase) -> SqlDatabase:
     await store_owners(database)
     async with database.write() as stores:
-        await stores.consents.put(CONSENT)
+        await stores.consents.put_consent(CONSENT)
     return database
 
 
 async def test_a_consent_is_stored_and_its_scopes_are_replaced(stored: SqlDatabase) -> None:
     wider = replace(CONSENT, scopes=("email", "phone"), created_at=LATER, updated_at=LATER)
     async with stored.write() as stores:
-        assert await stores.consents.find("demo-id", "alice-uuid", "device-uuid") == CONSENT
-        await stores.consents.put(wider)
+        assert await stores.consents.find_consent("demo-id", "alice-uuid", "device-uuid") == CONSENT
+        await stores.consents.put_consent(wider)
     async with stored.read() as stores:
-        found = await stores.consents.find("demo-id", "alice-uuid", "device-uuid")
+        found = await stores.consents.find_consent("demo-id", "alice-uuid", "device-uuid")
         assert found == replace(wider, created_at=NOW)
 
 
 async def test_the_consents_of_a_user_are_listed_oldest_first(stored: SqlDatabase) -> None:
     second = replace(CONSENT, client="browser-uuid", created_at=LATER)
     async with stored.write() as stores:
-        await stores.consents.put(second)
-        await stores.consents.put(replace(CONSENT, user_id="bob-uuid"))
+        await stores.consents.put_consent(second)
+        await stores.consents.put_consent(replace(CONSENT, user_id="bob-uuid"))
         assert await stores.consents.of_user("demo-id", "alice-uuid") == (CONSENT, second)
         assert await stores.consents.of_user("other-id", "alice-uuid") == ()
 
 
 async def test_a_removed_consent_is_gone(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        assert not await stores.consents.remove("demo-id", "bob-uuid", "device-uuid")
-        assert await stores.consents.remove("demo-id", "alice-uuid", "device-uuid")
-        assert not await stores.consents.remove("demo-id", "alice-uuid", "device-uuid")
-        assert await stores.consents.find("demo-id", "alice-uuid", "device-uuid") is None
+        assert not await stores.consents.remove_consent("demo-id", "bob-uuid", "device-uuid")
+        assert await stores.consents.remove_consent("demo-id", "alice-uuid", "device-uuid")
+        assert not await stores.consents.remove_consent("demo-id", "alice-uuid", "device-uuid")
+        assert await stores.consents.find_consent("demo-id", "alice-uuid", "device-uuid") is None
 
 
 async def test_a_consent_goes_with_its_client(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        await stores.clients.remove("demo-id", "device-uuid")
+        await stores.clients.remove_client("demo-id", "device-uuid")
         assert await stores.consents.of_user("demo-id", "alice-uuid") == ()
 
 
 async def test_a_user_of_another_realm_consents_to_nothing(stored: SqlDatabase) -> None:
     with pytest.raises(InvalidInput):
         async with stored.write() as stores:
-            await stores.consents.put(replace(CONSENT, user_id="ghost"))
+            await stores.consents.put_consent(replace(CONSENT, user_id="ghost"))
 
 
 def _scope(name: str, roles: EffectiveRoles | None = None, **attributes: str) -> RoleBoundScope:
@@ -90,7 +90,7 @@ def _asking() -> Client:
     return replace(client("browser"), consent_required=True)
 
 
-async def test_a_client_that_requires_consent_asks_for_what_is_displayed(
+async def test_a_client_with_consent_required_asks_displayed_scopes(
     stored: SqlDatabase,
 ) -> None:
     """Not for hidden scopes, nor for those that the user does not get."""
@@ -101,7 +101,7 @@ async def test_a_client_that_requires_consent_asks_for_what_is_displayed(
     assert await consents.holds(client("browser"), ALICE, GRANTED)
 
 
-async def test_what_was_granted_is_not_asked_for_again_unless_the_request_says_so(
+async def test_granted_scopes_are_asked_again_only_if_requested(
     stored: SqlDatabase,
 ) -> None:
     consents = Consents(stored)
@@ -113,7 +113,7 @@ async def test_what_was_granted_is_not_asked_for_again_unless_the_request_says_s
     assert await consents.missing(_asking(), bob, GRANTED) == (EMAIL, PLAIN)
 
 
-async def test_a_new_scope_alone_is_asked_for_and_joins_what_was_granted(
+async def test_only_a_new_scope_is_asked_and_joins_the_granted(
     stored: SqlDatabase,
 ) -> None:
     consents = Consents(stored)
@@ -122,7 +122,7 @@ async def test_a_new_scope_alone_is_asked_for_and_joins_what_was_granted(
     assert await consents.missing(_asking(), ALICE, GRANTED) == (PLAIN,)
     await consents.grant(_asking(), ALICE, GRANTED, LATER)
     async with stored.read() as stores:
-        found = await stores.consents.find("demo-id", "alice-uuid", "browser-uuid")
+        found = await stores.consents.find_consent("demo-id", "alice-uuid", "browser-uuid")
     assert found is not None
     assert (found.scopes, found.created_at, found.updated_at) == (("email", "plain"), NOW, LATER)
 

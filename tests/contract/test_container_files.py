@@ -103,7 +103,7 @@ def test_only_nginx_can_be_reached_from_outside() -> None:
 
 
 @pytest.mark.parametrize("name", _GATEWAYS)
-def test_gateways_believe_the_address_of_nginx_alone_and_its_secret(name: str) -> None:
+def test_gateways_trust_the_address_and_secret_of_nginx_only(name: str) -> None:
     environment = _SERVICES[name]["environment"]
     assert environment["REALMGATE_TRUSTED_PROXIES"] == _inside_address("nginx")
     assert "REALMGATE_PROXY_SECRET_FILE" in environment
@@ -170,7 +170,7 @@ def test_certificates_are_mounted_as_a_folder(name: str) -> None:
         assert (source == "certs") == (target == "/srv/certs")
 
 
-def test_gateways_read_authorities_and_lists_from_the_folder_that_is_mounted() -> None:
+def test_gateways_read_authorities_and_lists_from_the_mount() -> None:
     for name in _GATEWAYS:
         environment = _SERVICES[name]["environment"]
         for file in ("CLIENT_CA_FILE", "CLIENT_CRL_FILE"):

@@ -59,15 +59,15 @@ class Console:
     administered: UserCredentials
 
     async def label_own(self) -> None:
-        await self.own.label(CALLER, "device", "Phone")
+        await self.own.label_credential(CALLER, "device", "Phone")
 
     async def label(self) -> None:
-        await self.administered.label(
+        await self.administered.label_credential(
             await acting_on(self.database, "demo"), "alice-uuid", "device", "Phone"
         )
 
     async def move(self) -> None:
-        await self.administered.move(
+        await self.administered.move_credential(
             await acting_on(self.database, "demo"), "alice-uuid", "device", None
         )
 
@@ -79,7 +79,6 @@ def console(other_gateway: SqlDatabase) -> Iterator[Console]:
         other_gateway,
         AccountCredentials(other_gateway, AccountUpdates(other_gateway, topics, clock)),
         UserCredentials(
-            other_gateway,
             Changes(other_gateway, clock, topics),
             PasswordChanges(NewPasswords(clock), hasher),
         ),
@@ -113,7 +112,7 @@ MOVED: Final = (
     ("change", "expected"),
     [(Console.label_own, LABELED), (Console.label, LABELED), (Console.move, MOVED)],
 )
-async def test_a_used_code_stays_used_when_its_label_or_place_changes_meanwhile(
+async def test_a_used_code_stays_used_through_a_concurrent_relabelling(
     change: Callable[[Console], Coroutine[Any, Any, None]],
     expected: tuple[Credential, ...],
     stored: SqlDatabase,

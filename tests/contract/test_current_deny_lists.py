@@ -127,14 +127,14 @@ async def test_an_entry_counts_although_its_message_is_lost(gateway: _Gateway) -
     assert timedelta(seconds=1) > CHANGES_AGE
 
     async with gateway.database.write() as stores:
-        await stores.denied_certificates.remove("demo-id", THUMBPRINT)
+        await stores.denied_certificates.remove_value("demo-id", THUMBPRINT)
         await stores.change_log.record([deny_list_topic("demo-id")])
     gateway.clock.advance(CHANGES_AGE)
     assert await gateway.refusal() is None
 
 
 @pytest.mark.parametrize("place", range(3))
-async def test_an_entry_that_is_added_while_lists_are_read_counts_for_the_next_use(
+async def test_an_entry_added_while_lists_are_read_counts_at_next_use(
     gateway: _Gateway, place: int
 ) -> None:
     """That no list had an entry is remembered only where none was added meanwhile."""
@@ -152,7 +152,7 @@ async def test_an_entry_that_is_added_while_lists_are_read_counts_for_the_next_u
     assert await gateway.refusal() == "it is on the deny list of the realm demo"
 
 
-async def test_an_entry_that_is_added_after_a_list_was_read_counts_at_once(
+async def test_an_entry_added_after_a_list_was_read_counts_at_once(
     gateway: _Gateway,
 ) -> None:
     async def deny() -> None:
@@ -189,7 +189,7 @@ async def test_a_realm_that_changes_has_its_list_read_again(gateway: _Gateway) -
     await _deny(gateway.database)
     assert await gateway.refusal() is not None
     async with gateway.database.write() as stores:
-        await stores.denied_certificates.remove("demo-id", THUMBPRINT)
+        await stores.denied_certificates.remove_value("demo-id", THUMBPRINT)
     gateway.messages.deliver([realm_topic("demo-id")])
     assert await gateway.refusal() is None
 
@@ -209,16 +209,14 @@ async def test_lists_weigh_what_their_entries_take(
 
 
 @pytest.mark.parametrize("of", [MASTER, "demo"])
-async def test_an_entry_counts_after_its_message_where_none_counted_before(
-    gateway: _Gateway, of: str
-) -> None:
+async def test_a_first_entry_counts_after_its_message(gateway: _Gateway, of: str) -> None:
     assert await gateway.refusal() is None
     await _deny(gateway.database, of=of)
     gateway.messages.deliver([deny_list_topic(f"{of}-id")])
     assert await gateway.refusal() == f"it is on the deny list of the realm {of}"
 
 
-async def test_without_the_database_a_certificate_is_neither_accepted_nor_refused(
+async def test_in_an_outage_certificates_are_not_decided(
     gateway: _Gateway,
 ) -> None:
     gateway.is_down = True
@@ -241,7 +239,7 @@ async def test_issuer_and_serial_name_the_certificate_together(gateway: _Gateway
     assert await gateway.refusal(realm("demo"), authority) == expected
 
 
-async def test_a_list_in_memory_takes_as_much_for_a_long_issuer_as_for_a_short_one(
+async def test_long_and_short_issuers_take_the_same_memory(
     gateway: _Gateway,
 ) -> None:
     """Administrators of a realm choose the names, which are not parsed for comparisons."""
@@ -273,7 +271,7 @@ async def test_an_entry_counts_until_it_expires_and_is_purged_then(gateway: _Gat
     async with gateway.database.write() as stores:
         assert await stores.denied_certificates.purge(NOW + DAY) == 0
         assert await stores.denied_certificates.purge(NOW + DAY + timedelta(microseconds=1)) == 1
-        assert await stores.denied_certificates.count("demo-id") == 1
+        assert await stores.denied_certificates.count_values("demo-id") == 1
 
 
 async def test_a_certificate_is_denied_once(gateway: _Gateway) -> None:

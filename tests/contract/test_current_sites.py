@@ -43,7 +43,7 @@ class _Switched(SwitchedDatabase):
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Stores]:
         async with super().read() as stores:
-            await stores.realms.list()  # the snapshot is taken here
+            await stores.realms.list_realms()  # the snapshot is taken here
             self.has_snapshot.set()
             await self.may_read.wait()
             yield stores
@@ -92,7 +92,7 @@ class _Setup:
 
     async def put(self, owner: str, site: Site) -> None:
         async with self.database.write() as stores:
-            await stores.sites.put(f"{owner}-id", site)
+            await stores.sites.put_site(f"{owner}-id", site)
 
     async def hosts(self) -> set[str]:
         return {host for site in (await self.current.table()).sites for host in site.hosts}
@@ -125,7 +125,7 @@ async def test_the_table_is_read_once_and_stays_the_same_object(setup: _Setup) -
     assert setup.switched.reads == 2
 
 
-async def test_a_change_of_a_realm_counts_at_once_and_one_of_a_user_costs_nothing(
+async def test_a_realm_change_counts_at_once_and_a_user_change_is_free(
     setup: _Setup,
 ) -> None:
     assert await setup.hosts() == {"wiki.example.org"}
@@ -137,7 +137,7 @@ async def test_a_change_of_a_realm_counts_at_once_and_one_of_a_user_costs_nothin
     assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
 
 
-async def test_a_change_whose_message_was_lost_counts_within_half_a_second(setup: _Setup) -> None:
+async def test_a_change_with_a_lost_message_counts_in_half_a_second(setup: _Setup) -> None:
     assert await setup.hosts() == {"wiki.example.org"}
     await setup.put("other", SHOP)
     setup.log.topics.append(realm_topic("other-id"))
@@ -150,7 +150,7 @@ async def test_a_change_whose_message_was_lost_counts_within_half_a_second(setup
 async def test_a_removed_realm_has_no_sites(setup: _Setup) -> None:
     assert await setup.hosts()
     async with setup.database.write() as stores:
-        await stores.realms.remove("demo-id")
+        await stores.realms.remove_realm("demo-id")
     setup.channel.send(realm_topic("demo-id"))
     assert await setup.hosts() == set()
 
@@ -166,7 +166,7 @@ async def test_a_renamed_realm_is_named_by_its_sites(setup: _Setup) -> None:
 
 
 @pytest.mark.parametrize("lost", [True, False])
-async def test_a_change_without_a_message_counts_after_a_lost_connection_and_by_age(
+async def test_a_change_without_message_counts_by_reconnection_or_age(
     setup: _Setup, *, lost: bool
 ) -> None:
     await setup.current.table()
@@ -179,7 +179,7 @@ async def test_a_change_without_a_message_counts_after_a_lost_connection_and_by_
     assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
 
 
-async def test_nobody_gets_the_table_from_before_a_change_while_it_is_read_again(
+async def test_no_caller_gets_the_old_table_during_a_reload(
     setup: _Setup,
 ) -> None:
     await setup.current.table()
@@ -212,7 +212,7 @@ async def test_without_the_database_the_sites_stay_for_an_hour(setup: _Setup) ->
         await setup.current.table()
 
 
-async def test_sites_that_are_known_to_have_changed_are_not_used_without_the_database(
+async def test_changed_sites_are_not_used_without_the_database(
     setup: _Setup,
 ) -> None:
     await setup.current.table()
@@ -283,7 +283,7 @@ async def test_a_name_of_two_realms_is_refused_and_logged_once(setup: _Setup) ->
     assert log["reason"] == f"taken.example.org is a host of {claims}"
     table = await setup.current.table()
     with pytest.raises(UnknownServer, match=claims):
-        table.find("taken.example.org:1", None)
+        table.find_site("taken.example.org:1", None)
     await setup.put("other", SHOP)
     setup.channel.send(realm_topic("other-id"))
     assert "taken.example.org" in await setup.hosts()
@@ -304,7 +304,7 @@ async def test_a_wildcard_opens_no_host_of_an_unreadable_site(setup: _Setup) -> 
             found = find_rule(table, request)
             assert isinstance(found, tuple) is is_open, (topic, name, found)
         with pytest.raises(UnknownServer):
-            table.find("wiki.example.org", proxy_server("*.example.org:443", "https"))
+            table.find_site("wiki.example.org", proxy_server("*.example.org:443", "https"))
     await setup.put("demo", WIKI)
     setup.channel.send(realm_topic("demo-id"))
     assert (await setup.current.table()).site("wiki.example.org") == WIKI

@@ -54,7 +54,7 @@ async def _status(devices: RedisDeviceAuthorizations, client: str = ASKED.client
 async def _find(
     devices: RedisDeviceAuthorizations, code: str = ASKED.user_code, address: str = "192.0.2.1"
 ) -> DeviceStatus:
-    return (await devices.find(_REALM, code, address, _LIMIT)).status
+    return (await devices.find_by_user_code(_REALM, code, address, _LIMIT)).status
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ async def test_an_approved_code_is_spent_once(
 ) -> None:
     assert await devices.add(_REALM, asked, _MINUTE)
     assert await _status(devices) is DeviceStatus.PENDING
-    assert not await devices.take(_REALM, asked.device_code)
-    found = await devices.find(_REALM, asked.user_code, "192.0.2.1", _LIMIT)
+    assert not await devices.redeem(_REALM, asked.device_code)
+    found = await devices.find_by_user_code(_REALM, asked.user_code, "192.0.2.1", _LIMIT)
     assert (found.status, found.authorization) == (DeviceStatus.PENDING, asked)
     assert await devices.approve(_REALM, asked.user_code, asked.client, approval)
     poll = await devices.poll(_REALM, asked.device_code, asked.client)
@@ -83,8 +83,8 @@ async def test_an_approved_code_is_spent_once(
         asked,
         approval,
     )
-    assert await devices.take(_REALM, asked.device_code)
-    assert not await devices.take(_REALM, asked.device_code)
+    assert await devices.redeem(_REALM, asked.device_code)
+    assert not await devices.redeem(_REALM, asked.device_code)
     assert await _status(devices) is DeviceStatus.UNKNOWN
 
 
@@ -96,7 +96,7 @@ async def test_of_many_at_once_on_two_gateways_one_spends_it(
     client = create_client(redis_server.url)
     gateways = (devices, RedisDeviceAuthorizations(client))
     taken = await asyncio.gather(
-        *(gateways[n % 2].take(_REALM, ASKED.device_code) for n in range(_AT_ONCE))
+        *(gateways[n % 2].redeem(_REALM, ASKED.device_code) for n in range(_AT_ONCE))
     )
     await client.aclose()
     assert sorted(taken) == [*[False] * (_AT_ONCE - 1), True]
@@ -127,7 +127,7 @@ async def test_another_realm_knows_nothing_of_it(devices: RedisDeviceAuthorizati
     await devices.add(_REALM, ASKED, _MINUTE)
     poll = await devices.poll("other-id", ASKED.device_code, ASKED.client)
     assert poll.status is DeviceStatus.UNKNOWN
-    found = await devices.find("other-id", ASKED.user_code, "192.0.2.2", _LIMIT)
+    found = await devices.find_by_user_code("other-id", ASKED.user_code, "192.0.2.2", _LIMIT)
     assert found.status is DeviceStatus.UNKNOWN
 
 
@@ -136,7 +136,7 @@ async def test_a_user_code_in_use_is_not_given_again(devices: RedisDeviceAuthori
     assert not await devices.add(_REALM, replace(ASKED, device_code="e" * 43), _MINUTE)
 
 
-async def test_a_poll_within_the_interval_is_too_fast_and_does_not_restart_it(
+async def test_an_early_poll_is_too_fast_and_keeps_the_interval(
     devices: RedisDeviceAuthorizations, redis_server: RedisServer
 ) -> None:
     await devices.add(_REALM, replace(ASKED, interval=_MINUTE), _MINUTE)
@@ -235,7 +235,7 @@ async def test_guesses_of_one_network_keep_no_other_from_its_code(
     assert await _find(devices, address="192.0.2.1") is DeviceStatus.PENDING
 
 
-async def test_the_oldest_of_too_many_anonymous_authorizations_are_removed(
+async def test_the_oldest_of_too_many_anonymous_ones_are_removed(
     redis_server: RedisServer,
 ) -> None:
     """Attacks: C24. Everyone may ask for codes in the name of a public client."""

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from gateway.admin.access.escalation import (
-    AccountControl,
     has_every_right,
     is_above,
     may_control_user,
     require_changeable_clients,
     require_changeable_role,
+    require_control_of_request,
     require_may_compose,
     require_may_control,
     require_may_control_subtree,
@@ -167,19 +167,19 @@ async def test_roles_of_that_name_elsewhere_are_free(realms: SqlDatabase) -> Non
         assert await may_grant(stores, acting("query-users"), [f"{name}-role" for name in names])
 
 
-async def test_the_roles_out_of_reach_are_those_that_may_not_be_granted(
+async def test_roles_out_of_reach_are_those_that_may_not_be_granted(
     realms: SqlDatabase,
 ) -> None:
     async with realms.read() as stores:
         for who in (acting("manage-users"), acting("manage-clients", "view-events"), acting()):
             reach = await roles_out_of_reach(who, stores)
-            for one in await stores.roles.list("demo-id"):
+            for one in await stores.roles.list_roles("demo-id"):
                 assert (one.id in reach) is not await may_grant(stores, who, [one.id]), one.name
         assert await roles_out_of_reach(acting(*AdminRole), stores) == frozenset()
         assert await roles_out_of_reach(operator(DEMO), stores) == frozenset()
 
 
-async def test_in_master_a_role_over_a_realm_is_granted_by_who_has_that_very_role(
+async def test_in_master_a_realm_role_is_granted_by_its_holders(
     realms: SqlDatabase,
 ) -> None:
     async with realms.read() as stores:
@@ -193,7 +193,7 @@ async def test_in_master_a_role_over_a_realm_is_granted_by_who_has_that_very_rol
         assert not await may_grant(stores, in_master(demo_realm=["manage-users"]), of_master)
 
 
-async def test_in_master_admin_and_create_realm_are_granted_by_who_has_them(
+async def test_in_master_global_roles_are_granted_by_their_holders(
     realms: SqlDatabase,
 ) -> None:
     every = {f"{name}_realm": list(AdminRole) for name in ("demo", "other", "master")}
@@ -220,7 +220,7 @@ async def test_in_master_every_other_role_is_free(realms: SqlDatabase) -> None:
         assert not await roles_out_of_reach(who, stores) & set(free)
 
 
-async def test_a_user_is_controlled_by_callers_with_all_its_administrative_roles(
+async def test_a_user_is_controlled_by_holders_of_all_its_admin_roles(
     realms: SqlDatabase,
 ) -> None:
     alice = ControlledObject(ObjectKind.USER, "alice-uuid")
@@ -248,7 +248,7 @@ async def test_a_user_is_controlled_by_callers_with_all_its_administrative_roles
         ControlledObject(ObjectKind.ROLE, "operate", by_name=True, client="device-uuid"),
     ],
 )
-async def test_an_object_is_controlled_by_callers_with_all_its_administrative_roles(
+async def test_an_object_is_controlled_by_holders_of_all_its_roles(
     realms: SqlDatabase, controlled: ControlledObject
 ) -> None:
     managing = [AdminRole.MANAGE_USERS, AdminRole.MANAGE_CLIENTS, AdminRole.MANAGE_REALM]
@@ -277,11 +277,10 @@ async def test_an_object_is_controlled_by_callers_with_all_its_administrative_ro
         await require_may_control(high, stores, controlled)
         assert not await may_control_user(low, stores, "alice-uuid")
         assert await may_control_user(high, stores, "alice-uuid")
-    control = AccountControl(realms)
     with pytest.raises(Forbidden):
-        await control.require(low)
-    await control.require(replace(low, controls=()))
-    await control.require(high)
+        await require_control_of_request(low, realms)
+    await require_control_of_request(replace(low, controls=()), realms)
+    await require_control_of_request(high, realms)
 
 
 async def test_a_group_is_controlled_with_all_groups_below_it(realms: SqlDatabase) -> None:
@@ -299,7 +298,7 @@ async def test_a_group_is_controlled_with_all_groups_below_it(realms: SqlDatabas
         await require_may_control_subtree(low, stores, "other-group")
 
 
-def test_every_right_is_every_role_of_the_realm_and_admin_in_master() -> None:
+def test_all_rights_are_all_realm_roles_and_admin_in_master() -> None:
     assert has_every_right(acting(*AdminRole))
     assert not has_every_right(acting("manage-realm", "manage-users"))
     assert has_every_right(in_master("admin"))
@@ -323,7 +322,7 @@ def test_rights_of_all_accounts_are_named_where_one_lacks(limited: Acting, lacki
         require_rights_of_realm_accounts(complete, "smtpServer")
 
 
-def test_roles_are_above_a_caller_that_lacks_an_administrative_one() -> None:
+def test_roles_are_above_a_caller_that_lacks_one_of_them() -> None:
     roles = EffectiveRoles(("plain",), (("realm-management", ("view-events", "view-users")),))
     assert is_above(acting("manage-users"), roles)
     assert not is_above(acting("manage-users", "manage-events"), roles)
@@ -395,7 +394,7 @@ async def test_composing_takes_the_right_to_manage_the_part(realms: SqlDatabase)
         (MASTER, None, "plain", True),
     ],
 )
-def test_administrative_roles_are_changed_by_nobody_not_even_an_operator(
+def test_built_in_admin_roles_are_immutable_even_to_operators(
     of: object, client_id: str | None, name: str, *, changeable: bool
 ) -> None:
     assert of in (DEMO, MASTER)
@@ -413,7 +412,7 @@ def test_administrative_roles_are_changed_by_nobody_not_even_an_operator(
         require_changeable_role(operator(who.realm), client_id, name)
 
 
-async def test_a_change_checks_what_its_request_controls_within_the_transaction(
+async def test_a_change_checks_rights_inside_its_transaction(
     realms: SqlDatabase,
 ) -> None:
     """The caller's rights were enough when the request came: a role was granted since."""
@@ -438,7 +437,7 @@ async def test_a_change_checks_what_its_request_controls_within_the_transaction(
     ],
     ids=["user", "client"],
 )
-async def test_a_change_waits_for_another_that_gives_its_object_more_rights(
+async def test_a_change_waits_for_a_concurrent_grant_to_its_object(
     realms: SqlDatabase, controlled: ControlledObject, holder: str
 ) -> None:
     """Without the row lock it would read the rights from before the other transaction."""

@@ -71,14 +71,14 @@ async def test_what_was_removed_from_the_database_does_not_come_back(
     one.append(user_event("1"))
     await other.settle()
     async with database.write() as stores:
-        await stores.user_events.remove("demo-id", NOW.replace(year=3000), 10)
+        await stores.user_events.remove_oldest("demo-id", NOW.replace(year=3000), 10)
     await one.settle()
     await one.close()
     await other.settle()
     assert await stored_ids(database) == []
 
 
-async def test_a_segment_is_removed_once_it_is_stored_and_its_writer_has_ended(
+async def test_a_stored_segment_of_an_ended_writer_is_removed(
     begin: BeginJournal, tmp_path: Path
 ) -> None:
     one, other = begin(), begin()
@@ -89,7 +89,7 @@ async def test_a_segment_is_removed_once_it_is_stored_and_its_writer_has_ended(
     assert journal_files(tmp_path) == []
 
 
-async def test_an_event_that_was_stored_before_its_position_was_noted_is_not_stored_again(
+async def test_an_event_is_not_stored_twice_after_a_crash(
     begin: BeginJournal, database: SqlDatabase, tmp_path: Path
 ) -> None:
     journal = begin()
@@ -199,7 +199,7 @@ async def test_half_a_record_of_a_writer_that_died_is_left_out(
 
 
 @pytest.mark.parametrize("unfit", ["NUL \0", "long " * 100])
-async def test_an_event_that_no_store_holds_keeps_no_other_from_being_stored(
+async def test_an_unstorable_event_blocks_no_other(
     begin: BeginJournal, database: SqlDatabase, unfit: str
 ) -> None:
     journal = begin()

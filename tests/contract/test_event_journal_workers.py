@@ -55,7 +55,7 @@ async def test_without_a_database_events_wait_and_whoever_asks_is_told(
     assert await stored_ids(database) == ["1"]
 
 
-async def test_a_worker_stores_by_itself_what_it_and_dead_ones_have_kept(
+async def test_a_worker_stores_its_own_and_orphaned_segments(
     begin: BeginJournal, database: SqlDatabase
 ) -> None:
     dead, journal = begin(), begin()
@@ -70,7 +70,7 @@ async def test_a_worker_stores_by_itself_what_it_and_dead_ones_have_kept(
         await asyncio.gather(keeping, return_exceptions=True)
 
 
-async def test_a_worker_leaves_it_to_another_that_stores_already_and_looks_again(
+async def test_a_worker_leaves_storing_to_another_and_looks_again(
     begin: BeginJournal, database: SqlDatabase, tmp_path: Path
 ) -> None:
     journal = begin()
@@ -89,7 +89,7 @@ async def test_a_worker_leaves_it_to_another_that_stores_already_and_looks_again
         await asyncio.gather(keeping, return_exceptions=True)
 
 
-async def test_who_has_kept_nothing_ends_without_storing_what_others_have(
+async def test_a_worker_without_events_ends_without_storing_others(
     begin: BeginJournal, database: SqlDatabase
 ) -> None:
     begin().append(user_event("1"))
@@ -97,7 +97,7 @@ async def test_who_has_kept_nothing_ends_without_storing_what_others_have(
     assert await stored_ids(database) == []
 
 
-async def test_without_a_database_a_worker_brings_to_the_disk_what_it_has_kept(
+async def test_without_a_database_events_are_flushed_to_disk(
     begin: BeginJournal, nowhere: SqlDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
@@ -207,7 +207,7 @@ def _kept_on_a_full_disk(tmp_path: Path) -> list[bool]:
     return [word == "True" for word in process.stdout.split() if word in {"True", "False"}]
 
 
-async def test_on_a_full_disk_events_are_refused_and_the_next_one_is_whole(
+async def test_on_a_full_disk_events_are_refused_and_the_next_is_whole(
     begin: BeginJournal, database: SqlDatabase, tmp_path: Path
 ) -> None:
     *kept, last = _kept_on_a_full_disk(tmp_path)

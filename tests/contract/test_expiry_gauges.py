@@ -72,7 +72,7 @@ def read(gauges: ExpiryGauges) -> dict[tuple[str, ...], float]:
     return {labels(gauge): gauge.value for gauge in gauges.read()}
 
 
-async def test_the_first_end_and_what_is_due_is_counted_by_kind_and_realm(
+async def test_first_expiry_and_due_counts_are_by_kind_and_realm(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")
@@ -82,7 +82,7 @@ async def test_the_first_end_and_what_is_due_is_counted_by_kind_and_realm(
     seen = SeenCertificates(database)
     seen.note("demo-id", leaf("a", 1, 20), NOW)
     seen.note("demo-id", leaf("b", 2, 5), NOW)
-    await seen.write()
+    await seen.write_sightings()
     stores_away, clock = _Database(database), SetClock(NOW)
     listing = ExpiryListing(stores_away, StoredCertificateReader(), _of_settings, clock)  # type: ignore[arg-type] # it only reads
     gauges = ExpiryGauges(listing, clock)
@@ -96,7 +96,7 @@ async def test_the_first_end_and_what_is_due_is_counted_by_kind_and_realm(
     assert found["realm-key", "demo"] > 0
 
     seen.note("demo-id", leaf("c", 3, 6), NOW)
-    await seen.write()
+    await seen.write_sightings()
     clock.advance(AGE - timedelta(seconds=1))
     await gauges.renew()
     assert read(gauges)["client-certificate", "demo", "7d"] == 1
@@ -112,12 +112,12 @@ async def test_the_first_end_and_what_is_due_is_counted_by_kind_and_realm(
     assert read(gauges)["client-certificate", "demo", "7d"] == 2
 
 
-async def test_what_the_settings_name_is_listed_for_all_realms_and_for_master(
+async def test_certificates_of_settings_count_for_all_and_for_master(
     database: SqlDatabase,
 ) -> None:
     listing = ExpiryListing(database, StoredCertificateReader(), _of_settings, SetClock(NOW))
     for realm, found in ((None, [SERVER]), ("master", [SERVER]), ("demo", [])):
-        assert list(await listing.list(realm, 30 * DAY)) == found
+        assert list(await listing.list_expirations(realm, 30 * DAY)) == found
 
 
 async def test_realms_beyond_a_bound_are_one(
@@ -128,7 +128,7 @@ async def test_realms_beyond_a_bound_are_one(
     seen = SeenCertificates(database)
     for number, realm in enumerate(("a-id", "b-id", "c-id"), start=1):
         seen.note(realm, leaf("x", number, number), NOW)
-    await seen.write()
+    await seen.write_sightings()
     clock = SetClock(NOW)
     gauges = ExpiryGauges(
         ExpiryListing(database, StoredCertificateReader(), _no_settings, clock), clock

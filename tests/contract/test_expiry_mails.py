@@ -60,12 +60,12 @@ class _Gateways:
         seen = SeenCertificates(self.first)
         for each in leaves:
             seen.note("demo-id", each, self.clock.now())
-        await seen.write()
+        await seen.write_sightings()
 
     async def queued(self, days: int = 0) -> list[QueuedMail]:
         """Let days pass and both gateways work at once; return the mails that they queued."""
         self.clock.advance(days * DAY)
-        await asyncio.gather(*(mails.queue() for mails in self._mails))
+        await asyncio.gather(*(mails.queue_mails() for mails in self._mails))
         now = self.clock.now()
         async with self.first.write() as stores:
             claimed = await stores.mails.claim(now, timedelta(minutes=1), 100)
@@ -79,7 +79,7 @@ def _subjects(mails: Sequence[QueuedMail]) -> list[str]:
     return [line.partition("CN=")[2].partition('"')[0] for line in mail.mail.arguments[1:]]
 
 
-async def test_two_gateways_report_each_thing_once_for_each_number_of_days(
+async def test_two_gateways_report_once_per_number_of_days(
     database: SqlDatabase, other_gateway: SqlDatabase
 ) -> None:
     gateways = _Gateways(database, other_gateway)
@@ -107,14 +107,14 @@ async def test_each_recipient_gets_a_mail_in_the_language_of_the_realm(
     mails = await gateways.queued()
     assert [each.mail.recipient for each in mails] == ["a@example.org", "b@example.org"]
     assert {each.user_id for each in mails} == {None}
-    rendered = await MailRenderer(_NoTexts()).render(mails[0].mail)
+    rendered = await MailRenderer(_NoTexts()).render_mail(mails[0].mail)
     assert rendered.subject == "[demo] Zertifikate laufen bald ab: 52"
     lines = [line for line in rendered.text.splitlines() if "Client-Zertifikat CN=" in line]
     assert len(lines) == 50
     assert "Und 2 weitere." in rendered.text
     first = "2026-12-10 12:30:14 UTC (19 d): Client-Zertifikat CN=till-1 (Besitzer unbekannt). "
     assert lines[0] == f"{first}Erneuern: beim Aussteller, CN=Devices,O=Acme"
-    arabic = await MailRenderer(_NoTexts()).render(replace(mails[0].mail, locale="ar"))
+    arabic = await MailRenderer(_NoTexts()).render_mail(replace(mails[0].mail, locale="ar"))
     assert "\u2066CN=till-1\u2069" in arabic.text
 
 
@@ -148,12 +148,12 @@ async def test_all_that_a_mail_lists_is_in_its_language(locale: str) -> None:
 
 
 async def _words(mail: Mail, locale: str) -> set[str]:
-    rendered = await MailRenderer(_NoTexts()).render(replace(mail, locale=locale))
+    rendered = await MailRenderer(_NoTexts()).render_mail(replace(mail, locale=locale))
     found = re.findall(r"[a-z][a-z.]+[a-z]", f"{rendered.subject}\n{rendered.text}".lower())
     return set(found)
 
 
 class _NoTexts:
-    async def find(self, realm_id: str, locales: Sequence[str]) -> dict[str, dict[str, str]]:
+    async def find_texts(self, realm_id: str, locales: Sequence[str]) -> dict[str, dict[str, str]]:
         del realm_id, locales
         return {}

@@ -35,7 +35,7 @@ async def tree(database: SqlDatabase) -> SqlDatabase:
 
 async def paths(database: SqlDatabase, query: GroupQuery, realm: str = "demo-id") -> list[str]:
     async with database.read() as stores:
-        return [found.path for found in await stores.group_catalogue.list(realm, query)]
+        return [found.path for found in await stores.group_catalogue.list_groups(realm, query)]
 
 
 async def test_a_level_is_listed_by_name_a_page_at_a_time(tree: SqlDatabase) -> None:
@@ -76,7 +76,7 @@ async def test_a_search_finds_groups_of_all_levels_and_counts_them(
     assert await paths(tree, query) == found
     if not query.first and query.maximum is None:
         async with tree.read() as stores:
-            assert await stores.group_catalogue.count("demo-id", query) == len(found)
+            assert await stores.group_catalogue.count_groups("demo-id", query) == len(found)
 
 
 async def test_capitals_make_no_difference_in_any_alphabet(tree: SqlDatabase) -> None:
@@ -89,7 +89,7 @@ async def test_capitals_make_no_difference_in_any_alphabet(tree: SqlDatabase) ->
 
 async def test_groups_are_counted_by_level_or_all_of_them(tree: SqlDatabase) -> None:
     async with tree.read() as stores:
-        count = stores.group_catalogue.count
+        count = stores.group_catalogue.count_groups
         assert await count("demo-id", GroupQuery()) == 5
         assert await count("demo-id", GroupQuery(parent="")) == 2
         assert await count("other-id", GroupQuery()) == 3
@@ -102,7 +102,7 @@ async def test_groups_are_counted_by_level_or_all_of_them(tree: SqlDatabase) -> 
 
 async def test_a_group_is_found_by_its_id_within_its_realm(tree: SqlDatabase) -> None:
     async with tree.write() as stores:
-        find = stores.group_catalogue.find
+        find = stores.group_catalogue.find_group
         assert await find("demo-id", "night-group") == _TREE[2]
         assert await find("demo-id", "night-group", for_update=True) == _TREE[2]
         for realm, name in (("other-id", "night-group"), ("demo-id", "ghost"), ("demo-id", "\0")):
@@ -224,6 +224,6 @@ async def test_a_group_does_not_move_where_its_name_is_taken(tree: SqlDatabase) 
 
 async def test_a_group_that_is_removed_takes_all_below_it_along(tree: SqlDatabase) -> None:
     async with tree.write() as stores:
-        await stores.group_catalogue.remove("demo-id", "berlin-group")
+        await stores.group_catalogue.remove_group("demo-id", "berlin-group")
     assert await paths(tree, GroupQuery()) == ["/staff/Nacht_1", "/guests", "/staff"]
     assert await paths(tree, GroupQuery(), "other-id") == ["/theirs/berlin", "/staff", "/theirs"]

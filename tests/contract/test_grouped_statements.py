@@ -13,7 +13,7 @@ _TAKEN = "User exists with same username"
 
 async def _names(database: SqlDatabase) -> list[str]:
     async with database.read() as stores:
-        return [found.username for found in await stores.users.list("demo-id")]
+        return [found.username for found in await stores.users.list_users("demo-id")]
 
 
 async def test_an_insert_that_waits_is_seen_by_the_next_query(database: SqlDatabase) -> None:
@@ -41,7 +41,7 @@ async def test_an_insert_that_fails_at_the_end_undoes_everything(database: SqlDa
     assert await _names(database) == ["alice", "bob"]
 
 
-async def test_an_insert_that_fails_spoils_the_transaction_even_when_swallowed(
+async def test_a_failed_insert_aborts_the_transaction_though_caught(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")
@@ -62,15 +62,15 @@ async def test_what_was_read_ahead_is_read_again_after_a_change(database: SqlDat
     await store_realms(database, "demo")
     names, addresses = ("alice", ""), ("", "")
     async with database.write() as stores:
-        stores.roles.expect_find("demo-id", "auditor")
+        stores.roles.expect_realm_role("demo-id", "auditor")
         stores.users.expect_holding("demo-id", names, addresses)
         assert await stores.realms.find_by_name("demo") == realm("demo")
-        assert await stores.roles.find("demo-id", "auditor") is None
+        assert await stores.roles.find_realm_role("demo-id", "auditor") is None
         await stores.roles.add(role("auditor"))
-        assert await stores.roles.find("demo-id", "auditor") == role("auditor")
+        assert await stores.roles.find_realm_role("demo-id", "auditor") == role("auditor")
         assert await stores.users.holding("demo-id", names, addresses) == ()
         stores.users.expect_holding("demo-id", names, addresses)
-        assert await stores.roles.find("demo-id", "auditor") == role("auditor")
+        assert await stores.roles.find_realm_role("demo-id", "auditor") == role("auditor")
         await stores.users.add_all([user("alice")], ())
         assert await stores.users.holding("demo-id", names, addresses) == (user("alice"),)
 
@@ -78,9 +78,9 @@ async def test_what_was_read_ahead_is_read_again_after_a_change(database: SqlDat
 async def test_what_was_read_ahead_is_forgotten_at_the_end(database: SqlDatabase) -> None:
     await store_realms(database, "demo")
     async with database.write() as stores:
-        stores.roles.expect_find("demo-id", "auditor")
+        stores.roles.expect_realm_role("demo-id", "auditor")
         assert await stores.realms.find_by_name("demo") == realm("demo")
     async with database.write() as stores:
         await stores.roles.add(role("auditor"))
     async with database.write() as stores:
-        assert await stores.roles.find("demo-id", "auditor") == role("auditor")
+        assert await stores.roles.find_realm_role("demo-id", "auditor") == role("auditor")

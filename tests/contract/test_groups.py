@@ -34,10 +34,10 @@ async def tree(database: SqlDatabase) -> SqlDatabase:
 async def test_groups_come_back_by_path(tree: SqlDatabase) -> None:
     staff, berlin, night, guests = _TREE
     async with tree.read() as stores:
-        listed = await stores.groups.list("demo-id")
+        listed = await stores.groups.list_groups("demo-id")
         assert listed == (guests, staff, berlin, night)
         assert list(listed[1].attributes) == ["z", "a", "none"]
-        assert await stores.groups.list("other-id") == ()
+        assert await stores.groups.list_groups("other-id") == ()
 
 
 async def test_a_deep_tree_has_its_paths(database: SqlDatabase) -> None:
@@ -47,7 +47,7 @@ async def test_a_deep_tree_has_its_paths(database: SqlDatabase) -> None:
             for number in range(first, first + 50):
                 await stores.groups.add(group(f"g{number}", f"/g{number - 1}" if number else ""))
     async with database.read() as stores:
-        assert (await stores.groups.list("demo-id"))[-1].path.count("/") == 1200
+        assert (await stores.groups.list_groups("demo-id"))[-1].path.count("/") == 1200
 
 
 async def test_a_name_is_unique_among_siblings(tree: SqlDatabase) -> None:
@@ -71,7 +71,7 @@ async def test_a_parent_is_another_group_of_the_same_realm(tree: SqlDatabase) ->
                 await stores.groups.add(wrong)
 
 
-async def test_a_user_is_in_the_groups_it_joined_and_parents_are_not_implied(
+async def test_a_user_is_in_joined_groups_but_not_in_their_parents(
     tree: SqlDatabase,
 ) -> None:
     staff, _, night, _ = _TREE

@@ -32,7 +32,7 @@ async def test_keys_come_back_newest_first_and_of_their_realm_only(database: Sql
         await stores.keys.add(new)
         await stores.keys.add(key("old", of="other", private_key=Secret("theirs")))
     async with database.read() as stores:
-        assert await stores.keys.list("demo-id") == (new, old)
+        assert await stores.keys.list_keys("demo-id") == (new, old)
 
 
 async def test_a_kid_is_unique_in_its_realm(database: SqlDatabase) -> None:
@@ -55,7 +55,7 @@ async def test_replacing_a_key_changes_its_standing_and_nothing_else(
         await stores.keys.add(key("kid-1"))
         await stores.keys.replace(replace(retired, private_key=Secret("swapped")))
     async with database.read() as stores:
-        assert await stores.keys.list("demo-id") == (retired,)
+        assert await stores.keys.list_keys("demo-id") == (retired,)
 
 
 async def test_what_is_set_of_a_key_comes_back_by_both_ways_of_reading(
@@ -72,7 +72,7 @@ async def test_what_is_set_of_a_key_comes_back_by_both_ways_of_reading(
     async with database.write() as stores:
         await stores.keys.add(made)
     async with database.read() as stores:
-        assert await stores.keys.list("demo-id") == (made,)
+        assert await stores.keys.list_keys("demo-id") == (made,)
     found = await database.lookups.realm("demo")
     assert found is not None
     assert found.value.keys == (made,)
@@ -92,7 +92,7 @@ async def test_a_key_is_exchanged_with_its_material(database: SqlDatabase) -> No
         await stores.keys.add(key("kid-1"))
         await stores.keys.replace(other, material=True)
     async with database.read() as stores:
-        assert await stores.keys.list("demo-id") == (other,)
+        assert await stores.keys.list_keys("demo-id") == (other,)
 
 
 async def test_a_key_that_was_removed_is_gone_and_no_other(database: SqlDatabase) -> None:
@@ -100,11 +100,11 @@ async def test_a_key_that_was_removed_is_gone_and_no_other(database: SqlDatabase
     async with database.write() as stores:
         for each in (key("kid-1"), key("kid-2"), key("kid-1", of="other")):
             await stores.keys.add(each)
-        assert await stores.keys.remove("demo-id", "kid-1-id")
-        assert not await stores.keys.remove("demo-id", "kid-1-id")
+        assert await stores.keys.remove_key("demo-id", "kid-1-id")
+        assert not await stores.keys.remove_key("demo-id", "kid-1-id")
     async with database.read() as stores:
-        assert await stores.keys.list("demo-id") == (key("kid-2"),)
-        assert await stores.keys.list("other-id") == (key("kid-1", of="other"),)
+        assert await stores.keys.list_keys("demo-id") == (key("kid-2"),)
+        assert await stores.keys.list_keys("other-id") == (key("kid-1", of="other"),)
 
 
 async def test_a_key_of_another_realm_cannot_be_replaced(database: SqlDatabase) -> None:
@@ -117,7 +117,7 @@ async def test_a_key_of_another_realm_cannot_be_replaced(database: SqlDatabase) 
                 await stores.keys.replace(key("kid-1", of="other"), material=material)
 
 
-async def test_an_instant_is_kept_to_the_microsecond_and_comes_back_in_utc(
+async def test_instants_keep_microseconds_and_return_in_utc(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")
@@ -125,7 +125,7 @@ async def test_an_instant_is_kept_to_the_microsecond_and_comes_back_in_utc(
     async with database.write() as stores:
         await stores.keys.add(key("kid-1", created_at=elsewhere))
     async with database.read() as stores:
-        (found,) = await stores.keys.list("demo-id")
+        (found,) = await stores.keys.list_keys("demo-id")
     assert found.created_at == elsewhere
     assert found.created_at.tzinfo is UTC
 
@@ -231,9 +231,9 @@ async def test_a_secret_moved_to_another_row_does_not_open(
 
 
 async def _read_all(stores: SqlStores) -> None:
-    await stores.realms.list()
-    await stores.clients.list("demo-id")
-    await stores.keys.list("demo-id")
+    await stores.realms.list_realms()
+    await stores.clients.list_clients("demo-id")
+    await stores.keys.list_keys("demo-id")
     await stores.users.credentials("demo-id", "alice-uuid")
 
 
@@ -244,5 +244,5 @@ async def test_another_encryption_key_opens_nothing(
     other = SqlDatabase(stored_database.url, AesGcmSecrets((b"o" * 32,)))
     with pytest.raises(SecretUnreadable):
         async with other.read() as stores:
-            await stores.keys.list("demo-id")
+            await stores.keys.list_keys("demo-id")
     await other.dispose()

@@ -21,9 +21,8 @@ ACTING = operator(realm("demo", default_signature_algorithm=ES256))
 
 
 def _keys(database: SqlDatabase) -> RealmKeys:
-    clock = SetClock(NOW)
-    changes = Changes(database, clock, RememberedTopics())
-    return RealmKeys(database, changes, PyJwtKeyFactory(), clock)
+    changes = Changes(database, SetClock(NOW), RememberedTopics())
+    return RealmKeys(changes, PyJwtKeyFactory())
 
 
 async def _store(database: SqlDatabase, count: int) -> list[RealmKey]:
@@ -37,30 +36,31 @@ async def _store(database: SqlDatabase, count: int) -> list[RealmKey]:
 
 async def _stored(database: SqlDatabase) -> tuple[RealmKey, ...]:
     async with database.read() as stores:
-        return await stores.keys.list("demo-id")
+        return await stores.keys.list_keys("demo-id")
 
 
-async def test_two_who_disable_the_two_keys_that_last_leave_one_that_signs(
+async def test_disabling_both_keys_at_once_leaves_one_that_signs(
     database: SqlDatabase, other_gateway: SqlDatabase
 ) -> None:
     """Each sees the other's key before it is gone, and would make no successor."""
     first, second = await _store(database, 2)
     await asyncio.gather(
-        _keys(database).disable(ACTING, first.kid), _keys(other_gateway).disable(ACTING, second.kid)
+        _keys(database).disable_key(ACTING, first.kid),
+        _keys(other_gateway).disable_key(ACTING, second.kid),
     )
     stored = {key.kid: key.status for key in await _stored(database)}
     assert stored[first.kid] is stored[second.kid] is KeyStatus.DISABLED
     assert signing_key(await _stored(database), ES256, NOW) is not None
 
 
-async def test_a_key_that_is_disabled_while_it_is_superseded_stays_disabled(
+async def test_a_key_disabled_during_a_rotation_stays_disabled(
     database: SqlDatabase, other_gateway: SqlDatabase, somebody_waits: Callable[[], bool]
 ) -> None:
     """A rotation writes what it has read: nobody may disable the key in between."""
     (key,) = await _store(database, 1)
     async with database.write() as stores:
         (found,) = await stores.keys.list_for_update("demo-id")
-        disabling = asyncio.create_task(_keys(other_gateway).disable(ACTING, key.kid))
+        disabling = asyncio.create_task(_keys(other_gateway).disable_key(ACTING, key.kid))
         await eventually(lambda: somebody_waits() or disabling.done())
         await stores.keys.replace(replace(found, retire_at=NOW + timedelta(1)))
     await disabling

@@ -31,7 +31,7 @@ async def _claim(
 
 async def _add(database: SqlDatabase, *notices: LogoutNotice) -> None:
     async with database.write() as stores:
-        await stores.logout_notices.add(notices)
+        await stores.logout_notices.add_notices(notices)
 
 
 async def test_a_notice_is_claimed_by_one_until_its_lease_is_over(stored: SqlDatabase) -> None:
@@ -69,7 +69,7 @@ async def test_a_removed_notice_is_not_due(stored: SqlDatabase) -> None:
     await _add(stored, _NOTICE)
     async with stored.write() as stores:
         assert await stores.logout_notices.has_due(NOW)
-        await stores.logout_notices.remove(_NOTICE)
+        await stores.logout_notices.remove_notice(_NOTICE)
         assert not await stores.logout_notices.has_due(NOW)
 
 
@@ -77,7 +77,7 @@ async def test_notices_go_with_their_client(stored: SqlDatabase) -> None:
     await _add(stored, _NOTICE)
     async with stored.write() as stores:
         assert await stores.realms.find_name("demo-id") == "demo"
-        await stores.clients.remove("demo-id", "device-uuid")
+        await stores.clients.remove_client("demo-id", "device-uuid")
         assert not await stores.logout_notices.has_due(NOW)
 
 

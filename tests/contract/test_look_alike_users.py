@@ -109,7 +109,7 @@ async def test_users_that_looked_alike_before_keep_their_names(stored: SqlDataba
     async with stored.write() as stores:
         known = await stores.users.find_by_username("demo-id", OLD[0])
         assert known is not None
-        await stores.users.remove("demo-id", known.id)
+        await stores.users.remove_user("demo-id", known.id)
     assert await store_missing_keys(stored) == ()
     assert await _found(stored, "stra\u017fse") == OLD[1], "the key is free again"
 
@@ -204,7 +204,7 @@ async def test_a_key_may_be_registered_again_once_it_was_removed(stored: SqlData
         await stores.users.set_credential("demo-id", _key("ann"))
         await stores.users.set_credential("demo-id", _key("ann", PASSKEY))
     async with stored.write() as stores:
-        await stores.users.remove("demo-id", "ann-uuid")
+        await stores.users.remove_user("demo-id", "ann-uuid")
         await stores.users.set_credential("demo-id", _key("bob"))
     async with stored.write() as stores:
         await stores.users.add(user("ann", of="other", id="bob-uuid"))

@@ -79,7 +79,7 @@ async def test_an_account_comes_with_what_it_can_prove(stored: SqlDatabase) -> N
     )
 
 
-async def test_a_user_name_goes_before_an_address_and_an_address_only_where_asked(
+async def test_user_names_precede_addresses_which_need_the_option(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:
@@ -110,7 +110,7 @@ async def test_a_realm_comes_as_its_repositories_tell(stored: SqlDatabase) -> No
     assert found is not None
     async with stored.read() as stores:
         assert found.value.realm == await stores.realms.find_by_name("demo")
-        assert found.value.keys == await stores.keys.list("demo-id")
+        assert found.value.keys == await stores.keys.list_keys("demo-id")
     assert [each.kid for each in found.value.keys] == ["kid-2", "kid-1"]
 
 
@@ -239,7 +239,7 @@ async def _grant(stores: SqlStores) -> None:
         (_grant, 2),
     ],
 )
-async def test_every_change_changes_the_row_digest_what_it_concerns_alone(
+async def test_every_change_changes_the_digest_of_its_rows_only(
     stored: SqlDatabase, change: Change, changed: int
 ) -> None:
     before = await _digests(stored)
@@ -281,7 +281,7 @@ async def test_one_who_gives_up_leaves_the_others_their_answers(stored: SqlDatab
     assert await stored.lookups.realm("demo") is not None
 
 
-async def test_questions_are_answered_again_after_the_connections_were_closed(
+async def test_queries_work_again_after_connections_were_closed(
     stored: SqlDatabase,
 ) -> None:
     assert await stored.lookups.realm("demo") is not None
@@ -312,7 +312,7 @@ async def disk() -> AsyncIterator[SlowDisk]:
     made.answers.set()
 
 
-async def test_a_disk_that_does_not_answer_holds_nobody_up_beyond_the_limit(
+async def test_a_hanging_disk_delays_callers_up_to_the_limit(
     disk: SlowDisk,
 ) -> None:
     """Who asks while it is late is refused at once; it is used again when it comes back."""

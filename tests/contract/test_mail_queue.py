@@ -56,7 +56,7 @@ _LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))
 
 
 class _NoTexts:
-    async def find(self, *_: object) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(self, *_: object) -> Mapping[str, Mapping[str, str]]:
         return {}
 
 
@@ -96,7 +96,7 @@ class _Queue:
 
     async def statuses(self) -> list[tuple[str, int, bool]]:
         async with self.database.read() as stores:
-            found = await stores.mails.list("demo-id", 0, 100)
+            found = await stores.mails.list_deliveries("demo-id", 0, 100)
         return [(each.id, each.attempts, each.failed_at is not None) for each in found]
 
     def pass_time(self, time: timedelta) -> None:
@@ -175,7 +175,7 @@ async def test_a_mail_is_sent_once_and_its_content_is_gone(
     assert await queue.claim() == []
 
 
-async def test_a_mail_waits_until_the_server_takes_it_and_is_the_same_each_time(
+async def test_a_mail_waits_for_the_server_and_is_identical_each_time(
     queue: _Queue,
 ) -> None:
     """4xx, a connection that ends mid-message, and no answer; nothing is lost."""
@@ -213,7 +213,7 @@ async def test_a_mail_whose_gateway_was_killed_is_sent_by_another(queue: _Queue)
     assert len(queue.server.envelopes) == 1
 
 
-async def test_a_mail_that_is_refused_or_too_old_is_given_up_and_listed(queue: _Queue) -> None:
+async def test_a_refused_or_too_old_mail_is_dropped_and_listed(queue: _Queue) -> None:
     unknown = replace(_MAIL, id="mail-2", recipient="unknown@example.com")
     await queue.add(_QUEUED, QueuedMail(unknown, "alice-uuid"))
     queue.server.answers[:] = ["451 later"]
@@ -320,7 +320,7 @@ async def test_notifications_to_many_recipients_are_bounded(queue: _Queue) -> No
     assert len(await queue.statuses()) == MOST_RECIPIENTS_OF_USER
 
 
-async def test_mails_that_wait_leave_room_for_no_more_and_notifications_are_counted_apart(
+async def test_a_full_queue_refuses_mails_and_counts_notices_apart(
     queue: _Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked_for = replace(limit_of(MailKind.TEST), waiting=2)
@@ -340,7 +340,7 @@ async def test_mails_that_wait_leave_room_for_no_more_and_notifications_are_coun
 async def test_mails_go_with_their_user(queue: _Queue) -> None:
     await queue.add(_QUEUED)
     async with queue.database.write() as stores:
-        await stores.users.remove("demo-id", "alice-uuid")
+        await stores.users.remove_user("demo-id", "alice-uuid")
     assert await queue.statuses() == []
 
 

@@ -264,12 +264,12 @@ async def test_users_of_the_first_schema_can_be_searched(
         for realm in ("demo-id", "other-id"):
             for number in (1, 1500):
                 query = UserQuery(last_name=f"ÄRGER {number:04}", attributes={"TEAM": f"t{number}"})
-                (found,) = await stores.users.search(realm, query, 0, 10)
+                (found,) = await stores.users.search_users(realm, query, 0, 10)
                 assert found.username == f"u{number}"
                 assert found.attributes == {"Team": (f"T{number}", f"T{number}")}
                 assert found.required_actions == ("UPDATE_PASSWORD",)
-            assert await stores.users.count(realm, UserQuery(search="är")) == 1500
-            assert await stores.users.count(realm, UserQuery(search="*ger*150")) == 3
+            assert await stores.users.count_users(realm, UserQuery(search="är")) == 1500
+            assert await stores.users.count_users(realm, UserQuery(search="*ger*150")) == 3
         with_certificate = await stores.clients.find_by_client_id("demo-id", "d")
         assert with_certificate is not None
         terms = certificate_terms(with_certificate)
@@ -355,7 +355,7 @@ def test_a_url_of_another_form_is_refused_and_not_quoted(url: str) -> None:
     assert "canary" not in str(caught.value)
 
 
-def test_the_command_tells_by_its_exit_code_whether_there_is_work(
+def test_the_exit_code_says_whether_migrations_are_pending(
     empty_database: Secret, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REALMGATE_DATABASE_URL", empty_database.reveal())
@@ -366,7 +366,7 @@ def test_the_command_tells_by_its_exit_code_whether_there_is_work(
     assert runner.invoke(command, ["--check"]).exit_code == 0
 
 
-async def test_a_schema_that_lacks_a_column_is_told_apart_from_an_outage(
+async def test_a_missing_column_is_distinguished_from_an_outage(
     empty_database: Secret, secrets_at_rest: SecretsAtRest
 ) -> None:
     await migrate(empty_database)
@@ -375,7 +375,7 @@ async def test_a_schema_that_lacks_a_column_is_told_apart_from_an_outage(
     database = SqlDatabase(empty_database, secrets_at_rest)
     with pytest.raises(StoreUnavailable, match="another version's, see realmgate migrate"):
         async with database.read() as stores:
-            await stores.realms.list()
+            await stores.realms.list_realms()
     await database.dispose()
 
 
@@ -506,7 +506,7 @@ async def test_1000_realms_of_revision_0022_keep_every_byte(
     assert not await migrate(empty_database)
     database = SqlDatabase(empty_database, secrets_at_rest)
     async with database.read() as stores:
-        realms = await stores.realms.list()
+        realms = await stores.realms.list_realms()
         assert len(realms) == 1_000
         for number, realm in enumerate(realms):
             before = json.dumps(_realm_of_0022(number))
@@ -514,13 +514,13 @@ async def test_1000_realms_of_revision_0022_keep_every_byte(
             assert realm == parse_realm(json.loads(before), report_ineffective=True)
         for number in (0, 499, 500, 999):
             realm_id = realms[number].id
-            (client,) = await stores.clients.list(realm_id)
+            (client,) = await stores.clients.list_clients(realm_id)
             before = json.dumps(_client_of_0022(number))
             assert json.dumps(render_client(client)) == before
             assert client == parse_client(json.loads(before), realm_id)
-            (scope,) = await stores.client_scopes.list(realm_id)
+            (scope,) = await stores.client_scopes.list_values(realm_id)
             assert (scope.id, scope.protocol, scope.attributes) == ("s", "saml", {"gui.order": "1"})
-            (site,) = await stores.sites.list(realm_id)
+            (site,) = await stores.sites.list_sites(realm_id)
             assert site == parse_site(_SITE, realm=realms[number].name)
     await database.dispose()
 
@@ -553,5 +553,5 @@ async def test_unreadable_documents_are_named_and_nothing_is_changed(
     assert await migrate(empty_database), "an interrupted migration runs again"
     database = SqlDatabase(empty_database, secrets_at_rest)
     async with database.read() as stores:
-        assert len(await stores.realms.list()) == 3
+        assert len(await stores.realms.list_realms()) == 3
     await database.dispose()

@@ -77,7 +77,7 @@ async def test_a_refused_password_changes_nothing(
     assert await imports_everywhere.password_is("alice", "long enough and 1 digit")
 
 
-async def test_the_last_passwords_are_remembered_and_older_ones_forgotten(
+async def test_recent_passwords_are_remembered_and_older_forgotten(
     imports_everywhere: Imports, tmp_path: Path
 ) -> None:
     alice = await people(imports_everywhere, tmp_path, "passwordHistory(3)")
@@ -144,7 +144,7 @@ async def test_a_user_is_not_made_with_a_password_that_breaks_a_rule(
 SHORT = [{"type": PASSWORD, "value": "canary"}]
 
 
-async def test_a_realm_file_with_such_a_password_is_refused_with_its_place(
+async def test_a_realm_file_with_such_a_password_is_refused_there(
     imports: Imports,
 ) -> None:
     users: list[dict[str, Any]] = [
@@ -162,7 +162,7 @@ async def test_a_realm_file_with_such_a_password_is_refused_with_its_place(
     assert await imports.realm_text("acme") is None
 
 
-async def test_a_stream_of_users_refuses_such_a_password_and_takes_hashes_unseen(
+async def test_user_import_refuses_such_passwords_and_accepts_hashes(
     imports: Imports,
 ) -> None:
     await imports.run(changed(passwordPolicy=CHEAP))

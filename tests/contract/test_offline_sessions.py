@@ -24,7 +24,7 @@ async def test_an_offline_session_survives_a_restart(
     await database.dispose()
     restarted = SqlDatabase(stored_database.url, secrets_at_rest)
     async with restarted.read() as stores:
-        found = await stores.offline_sessions.find("demo-id", "one-session")
+        found = await stores.offline_sessions.find_session("demo-id", "one-session")
     assert found == session("one", "device", offline=True)
     await restarted.dispose()
 
@@ -40,7 +40,7 @@ async def test_expired_sessions_are_purged_in_every_realm(database: SqlDatabase)
         assert await stores.offline_sessions.purge(NOW + _SECOND) == 2
         assert await stores.offline_sessions.count_of_client("demo-id", "device-uuid") == 1
         assert await stores.offline_sessions.count_of_client("other-id", "device-uuid") == 0
-        assert await stores.offline_sessions.find("demo-id", "two-session") is not None
+        assert await stores.offline_sessions.find_session("demo-id", "two-session") is not None
 
 
 async def test_a_session_belongs_to_a_user_and_to_clients_of_its_realm(
@@ -57,9 +57,9 @@ async def test_a_session_belongs_to_a_user_and_to_clients_of_its_realm(
         await stores.transaction.execute(
             text("DELETE FROM clients WHERE client_id = 'browser' AND realm_id = 'demo-id'")
         )
-        found = await stores.offline_sessions.find("demo-id", "one-session")
+        found = await stores.offline_sessions.find_session("demo-id", "one-session")
         assert found == session("one", "device", offline=True)
         await stores.transaction.execute(text("DELETE FROM users WHERE username = 'alice'"))
-        assert await stores.offline_sessions.find("demo-id", "one-session") is None
+        assert await stores.offline_sessions.find_session("demo-id", "one-session") is None
         assert await stores.offline_sessions.count_of_client("demo-id", "device-uuid") == 0
         assert len(await stores.offline_sessions.of_user("demo-id", "bob-uuid")) == 1

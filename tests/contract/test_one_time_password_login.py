@@ -95,7 +95,7 @@ async def test_who_has_no_device_needs_no_code(
     await gateway.sign_in(REALM, code="123456")
 
 
-async def test_where_a_code_is_always_required_a_user_without_a_device_does_not_sign_in(
+async def test_a_required_code_refuses_users_without_a_device(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
     gateway, always = open_gateway(), SignInRules(ALWAYS_CODE)
@@ -247,7 +247,7 @@ async def test_too_many_wrong_codes_lock_as_wrong_passwords_do(
     assert gateway.metrics.events["temporary_lockout"] == 1
 
 
-async def test_a_device_taken_away_while_its_code_is_taken_does_not_come_back(
+async def test_a_device_removed_during_its_use_is_not_restored(
     database: SqlDatabase,
     other_gateway: SqlDatabase,
     redis_server: RedisServer,
@@ -294,7 +294,7 @@ async def test_more_wrong_codes_than_the_realm_allows_lock_for_good(
         await gateway.sign_in(realm, code=code())
 
 
-async def test_of_many_wrong_codes_at_once_as_many_are_looked_at_as_the_realm_allows(
+async def test_of_many_parallel_codes_the_allowed_number_is_checked(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
     one, other = open_gateway(), open_gateway()
@@ -308,7 +308,7 @@ async def test_of_many_wrong_codes_at_once_as_many_are_looked_at_as_the_realm_al
     assert one.hasher.looks + other.hasher.looks == 3
 
 
-async def test_that_an_account_is_disabled_needs_the_password_that_it_is_not_set_up_the_code(
+async def test_disabled_needs_the_password_and_setup_needs_the_code(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
     gateway = open_gateway()
@@ -343,7 +343,7 @@ async def test_without_redis_a_code_is_taken_once(
             await gateway.sign_in(realm, code=code())
 
 
-async def test_the_password_of_who_has_a_device_is_hashed_anew_only_after_the_code(
+async def test_rehashing_waits_for_the_code_of_users_with_a_device(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
     gateway = open_gateway()

@@ -38,7 +38,7 @@ async def test_an_expired_session_is_gone(sessions: RedisSessions, clock: SetClo
     await sessions.add(session("one", "device"), LATER)
     await sessions.add(session("two", "device"), LATER)
     clock.instant = LATER
-    assert await sessions.find("demo-id", "one-session") is None
+    assert await sessions.find_session("demo-id", "one-session") is None
     assert await sessions.of_user("demo-id", "alice-uuid") == ()
     assert not await sessions.end("demo-id", "two-session")
     assert not await sessions.join("demo-id", "one-session", part("device"), LATER + _MINUTE)
@@ -61,7 +61,7 @@ async def test_joining_prolongs_a_session(sessions: RedisSessions, clock: SetClo
     assert await sessions.join("demo-id", "one-session", part("device"), LATER + 2 * _MINUTE)
     clock.instant = LATER + _MINUTE
     await sessions.leave("demo-id", "one-session", "ghost")
-    assert await sessions.find("demo-id", "one-session") == session("one", "device")
+    assert await sessions.find_session("demo-id", "one-session") == session("one", "device")
     assert await sessions.purge("demo-id") == 0
 
 
@@ -72,7 +72,7 @@ async def test_a_new_sign_in_replaces_what_the_session_says_of_it(sessions: Redi
         part("browser"), acr="gold", authenticated_at=NOW, claims='{"id_token":{"acr":null}}'
     )
     assert await sessions.renew(again, part_of_browser, LATER)
-    found = await sessions.find("demo-id", "one-session")
+    found = await sessions.find_session("demo-id", "one-session")
     clients = {"device-uuid": part("device"), "browser-uuid": part_of_browser}
     assert found == replace(again, clients=clients)
     assert not await sessions.renew(session("two"), part("browser"), LATER)
@@ -81,7 +81,7 @@ async def test_a_new_sign_in_replaces_what_the_session_says_of_it(sessions: Redi
 async def test_a_session_lasts_without_the_client_that_is_detached(sessions: RedisSessions) -> None:
     await sessions.add(session("one", "device"), LATER)
     await sessions.detach("demo-id", "one-session", "device-uuid")
-    found = await sessions.find("demo-id", "one-session")
+    found = await sessions.find_session("demo-id", "one-session")
     assert found is not None
     assert not found.clients
     assert await sessions.count_of_client("demo-id", "device-uuid") == 0
@@ -133,7 +133,7 @@ async def test_what_has_expired_goes_as_others_are_refreshed(
         assert plain.zcard("rg:sessions-of-client:demo-id:device-uuid") == 0
 
 
-async def test_a_page_is_no_longer_than_asked_though_some_of_it_are_gone(
+async def test_a_page_with_expired_sessions_is_not_longer_than_asked(
     sessions: RedisSessions, redis_server: RedisServer
 ) -> None:
     names = [f"s{number}" for number in range(6)]
@@ -178,7 +178,7 @@ async def test_a_session_whose_key_is_gone_leaves_the_lists(
     assert await sessions.end_of_realm("demo-id") == 0
 
 
-async def test_instants_are_kept_to_the_microsecond_through_every_change(
+async def test_instants_keep_microseconds_through_every_change(
     sessions: RedisSessions,
 ) -> None:
     instant = NOW + timedelta(microseconds=1)
@@ -186,20 +186,22 @@ async def test_instants_are_kept_to_the_microsecond_through_every_change(
     await sessions.add(stored, LATER)
     await sessions.join("demo-id", "one-session", part("browser", instant), LATER)
     await sessions.leave("demo-id", "one-session", "browser-uuid")
-    assert await sessions.find("demo-id", "one-session") == stored
+    assert await sessions.find_session("demo-id", "one-session") == stored
 
 
 async def test_text_that_is_no_unicode_is_refused(sessions: RedisSessions) -> None:
     with pytest.raises(InvalidInput):
         await sessions.add(session("one", username="\ud800"), LATER)
-    assert await sessions.find("demo-id", "one-session") is None
+    assert await sessions.find_session("demo-id", "one-session") is None
 
 
 async def test_a_burst_waits_for_connections_and_none_is_refused(
     sessions: RedisSessions,
 ) -> None:
     await sessions.add(session("one", "device"), LATER)
-    found = await asyncio.gather(*(sessions.find("demo-id", "one-session") for _ in range(300)))
+    found = await asyncio.gather(
+        *(sessions.find_session("demo-id", "one-session") for _ in range(300))
+    )
     assert found == [session("one", "device")] * 300
 
 
@@ -214,7 +216,7 @@ def durable_redis() -> Iterator[RedisServer]:
         server.remove()
 
 
-async def test_without_the_server_every_call_is_an_outage_and_nothing_is_lost(
+async def test_without_redis_every_call_is_an_outage_and_loses_nothing(
     durable_redis: RedisServer, clock: SetClock
 ) -> None:
     client = create_client(durable_redis.url)
@@ -223,7 +225,7 @@ async def test_without_the_server_every_call_is_an_outage_and_nothing_is_lost(
     durable_redis.stop()
     for call in (
         sessions.add(session("two"), LATER),
-        sessions.find("demo-id", "one-session"),
+        sessions.find_session("demo-id", "one-session"),
         sessions.join("demo-id", "one-session", part(), LATER),
         sessions.leave("demo-id", "one-session", "device-uuid"),
         sessions.end("demo-id", "one-session"),
@@ -241,7 +243,7 @@ async def test_without_the_server_every_call_is_an_outage_and_nothing_is_lost(
     found: list[UserSession | None] = []
 
     async def find() -> None:
-        found.append(await sessions.find("demo-id", "one-session"))
+        found.append(await sessions.find_session("demo-id", "one-session"))
 
     await eventually_succeeds(find, StoreUnavailable)
     assert found == [session("one", "device")]

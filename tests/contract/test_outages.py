@@ -58,7 +58,7 @@ async def impatient(
     await opened.dispose()
 
 
-async def test_a_stopped_server_is_an_outage_and_comes_back_within_two_seconds(
+async def test_a_stopped_server_is_an_outage_and_back_in_two_seconds(
     on_postgres: SqlDatabase, own_postgres: PostgresServer
 ) -> None:
     await store_realms(on_postgres, "demo")
@@ -70,7 +70,7 @@ async def test_a_stopped_server_is_an_outage_and_comes_back_within_two_seconds(
     await asyncio.to_thread(own_postgres.start)
     await eventually_succeeds(on_postgres.ping, StoreUnavailable, within=2.0)
     async with on_postgres.read() as stores:
-        assert [found.name for found in await stores.realms.list()] == ["demo"]
+        assert [found.name for found in await stores.realms.list_realms()] == ["demo"]
 
 
 @pytest.mark.parametrize("use", USES)
@@ -83,7 +83,7 @@ async def test_a_restart_while_nobody_asked_costs_no_request(
     await asyncio.gather(use(on_postgres), use(on_postgres))
 
 
-async def test_a_server_stopped_within_a_transaction_stores_nothing_of_it(
+async def test_a_server_stopped_in_a_transaction_stores_none_of_it(
     on_postgres: SqlDatabase, own_postgres: PostgresServer
 ) -> None:
     async def write_through_a_crash() -> None:
@@ -96,7 +96,7 @@ async def test_a_server_stopped_within_a_transaction_stores_nothing_of_it(
     await asyncio.to_thread(own_postgres.start)
     await eventually_succeeds(on_postgres.ping, StoreUnavailable, within=2.0)
     async with on_postgres.read() as stores:
-        assert await stores.realms.list() == ()
+        assert await stores.realms.list_realms() == ()
 
 
 @pytest.mark.parametrize("use", USES)
@@ -118,7 +118,7 @@ async def test_a_server_that_falls_silent_is_an_outage_in_bounded_time(
     await eventually_succeeds(lambda: use(on_postgres), StoreUnavailable, within=2.0)
 
 
-async def test_when_all_connections_are_taken_the_next_one_waits_in_vain(
+async def test_an_exhausted_pool_makes_the_next_caller_time_out(
     impatient: SqlDatabase,
 ) -> None:
     async with impatient.read(), impatient.read(), asyncio.timeout(_LONGEST_WAIT):
@@ -139,7 +139,7 @@ async def test_a_writer_does_not_wait_for_another_gateway_for_ever(
     await other.dispose()
 
 
-async def test_questions_end_with_a_server_and_are_answered_again_after_it(
+async def test_queries_fail_with_the_server_and_work_again_after(
     on_postgres: SqlDatabase, own_postgres: PostgresServer
 ) -> None:
     """Connections that died with the server are not used again."""
@@ -172,7 +172,7 @@ async def test_a_database_without_a_schema_is_an_outage(
     await opened.dispose()
 
 
-async def test_a_database_file_that_vanished_is_an_outage_and_is_not_begun_anew(
+async def test_a_vanished_database_file_is_an_outage_not_a_new_file(
     tmp_path: Path, secrets_at_rest: SecretsAtRest
 ) -> None:
     opened = SqlDatabase(Secret(f"sqlite:///{tmp_path}/gone.db"), secrets_at_rest)

@@ -180,7 +180,7 @@ async def test_costs_of_hashes_that_are_gone_are_forgotten(gateway: Gateway) -> 
     assert ("pbkdf2", 28_000) in before, "rounded up: few costs, however many iterations there are"
     assert before > {("pbkdf2-sha512", ITERATIONS // 2), ("pbkdf2-sha256", 2 * ITERATIONS)}
     async with database.write() as stores:
-        await stores.users.remove("demo-id", "legacy-uuid")
+        await stores.users.remove_user("demo-id", "legacy-uuid")
         await stores.users.recount_password_costs("other-id")
     assert await costs() == before
     async with database.write() as stores:

@@ -102,7 +102,7 @@ class Setting:
             text
             for text in texts
             for one in held
-            if await self.gateway.hasher.check(
+            if await self.gateway.hasher.check_password(
                 Secret(text),
                 (one.credential_data, one.secret_data),
                 realm_id="demo-id",
@@ -127,13 +127,13 @@ async def setting(
     await gateway.close()
 
 
-async def test_both_of_two_passwords_that_were_set_at_once_are_remembered(setting: Setting) -> None:
+async def test_two_passwords_set_at_once_are_both_remembered(setting: Setting) -> None:
     await setting.set("the first's", lambda: setting.set_by_another("the second's"))
     assert await setting.matches(["the first's"], PASSWORD)
     assert await setting.matches([FIRST.reveal(), "the second's"], FORMER_PASSWORD)
 
 
-async def test_a_password_that_somebody_else_set_meanwhile_may_not_be_set_again(
+async def test_a_password_set_concurrently_may_not_be_set_again(
     setting: Setting,
 ) -> None:
     with pytest.raises(PasswordRefused, match="last 3 passwords"):
@@ -141,7 +141,7 @@ async def test_a_password_that_somebody_else_set_meanwhile_may_not_be_set_again(
     assert await setting.matches([FIRST.reveal()], FORMER_PASSWORD)
 
 
-async def test_a_hash_that_was_made_anew_meanwhile_is_the_one_that_is_remembered(
+async def test_a_concurrently_rehashed_password_is_the_remembered_one(
     setting: Setting, database: SqlDatabase
 ) -> None:
     (before,) = await setting.held(PASSWORD)
@@ -171,7 +171,7 @@ async def test_rules_that_were_changed_meanwhile_hold(
     assert await setting.matches([FIRST.reveal()], PASSWORD)
 
 
-async def test_another_credential_that_comes_meanwhile_is_no_reason_to_begin_again(
+async def test_another_new_credential_causes_no_repetition(
     setting: Setting, database: SqlDatabase
 ) -> None:
     async def add_code() -> None:

@@ -39,7 +39,7 @@ async def names(imports: Imports) -> list[str]:
     return [attribute["name"] for attribute in (await stored(imports))["attributes"]]
 
 
-async def test_a_profile_is_stored_with_a_new_realm_and_with_one_that_is_known(
+async def test_a_profile_is_stored_with_new_and_known_realms(
     imports_everywhere: Imports,
 ) -> None:
     imports = imports_everywhere
@@ -58,7 +58,7 @@ async def test_a_file_without_a_profile_leaves_the_realms_alone(
     assert (await names(imports))[-1] == "badge"
 
 
-async def test_gateways_are_told_of_another_profile_and_not_of_the_same(
+async def test_gateways_are_notified_of_changed_profiles_only(
     imports_everywhere: Imports,
 ) -> None:
     imports = imports_everywhere
@@ -69,7 +69,7 @@ async def test_gateways_are_told_of_another_profile_and_not_of_the_same(
     assert imports.messages.topics == [realm_topic("acme")]
 
 
-async def test_an_export_has_the_profile_that_was_given_and_none_where_there_is_none(
+async def test_an_export_has_the_stored_profile_or_none(
     imports_everywhere: Imports,
 ) -> None:
     imports = imports_everywhere
@@ -85,7 +85,7 @@ async def test_an_export_has_the_profile_that_was_given_and_none_where_there_is_
     assert await export_realm(imports.database, "acme") == exported
 
 
-async def test_a_profile_may_name_the_client_scopes_of_the_realm_and_no_others(
+async def test_a_profile_may_name_only_client_scopes_of_the_realm(
     imports_everywhere: Imports,
 ) -> None:
     imports = imports_everywhere

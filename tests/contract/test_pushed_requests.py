@@ -53,7 +53,7 @@ async def push(store: RedisPushedRequests, **changed: str) -> None:
 
 
 async def find(store: RedisPushedRequests) -> PushedParameters | None:
-    return await store.find("demo", ENTRY.client.id, "x")
+    return await store.find_request("demo", ENTRY.client.id, "x")
 
 
 async def use(store: RedisPushedRequests) -> bool:
@@ -90,8 +90,8 @@ async def test_it_is_used_once_also_after_its_time(store: RedisPushedRequests) -
 
 async def test_it_is_for_its_client_and_realm_alone(store: RedisPushedRequests) -> None:
     await push(store)
-    assert await store.find("demo", "another-client", "x") is None
-    assert await store.find("other", ENTRY.client.id, "x") is None
+    assert await store.find_request("demo", "another-client", "x") is None
+    assert await store.find_request("other", ENTRY.client.id, "x") is None
     assert await find(store) == PushedParameters(GOOD)
 
 
@@ -171,8 +171,12 @@ async def test_a_flood_of_one_network_leaves_the_requests_of_others(redis: Redis
     for number in range(50):
         flood = forged if number % 2 else own
         await store.add("shared", "client", str(number), flood, MINUTE)
-    assert await store.find("shared", "client", "own") == PushedParameters({"state": text}, None)
-    assert await store.find("shared", "client", "49") == PushedParameters({"state": text}, None)
+    assert await store.find_request("shared", "client", "own") == PushedParameters(
+        {"state": text}, None
+    )
+    assert await store.find_request("shared", "client", "49") == PushedParameters(
+        {"state": text}, None
+    )
 
 
 async def test_the_oldest_of_too_many_anonymous_requests_are_removed(redis: RedisClient) -> None:
@@ -184,10 +188,12 @@ async def test_the_oldest_of_too_many_anonymous_requests_are_removed(redis: Redi
     await store.add("other", "client", "0", anonymous, MINUTE)
     for number in range(20):
         await store.add("flooded", "client", str(number), anonymous, MINUTE)
-    left = [number for number in range(20) if await store.find("flooded", "client", str(number))]
+    left = [
+        number for number in range(20) if await store.find_request("flooded", "client", str(number))
+    ]
     assert left == [15, 16, 17, 18, 19]
-    assert await store.find("flooded", "client", "proven") is not None
-    assert await store.find("other", "client", "0") is not None
+    assert await store.find_request("flooded", "client", "proven") is not None
+    assert await store.find_request("other", "client", "0") is not None
     for number in left:
         assert await store.use("flooded", "client", str(number), MINUTE)
     assert await redis.get("rg:unproven-sum:pushed-request:flooded") == "0"

@@ -61,7 +61,7 @@ async def _claim_all(database: SqlDatabase, *busy: str) -> list[str]:
     return found
 
 
-async def test_urgent_rows_that_were_tried_least_and_are_due_longest_go_first(
+async def test_urgent_rows_with_fewest_attempts_and_longest_due_first(
     database: SqlDatabase, rows: list[dict[str, Any]]
 ) -> None:
     by_id = {row["id"]: row for row in rows}
@@ -74,7 +74,7 @@ async def test_urgent_rows_that_were_tried_least_and_are_due_longest_go_first(
         assert instants == sorted(instants)
 
 
-async def test_of_rows_that_were_tried_as_often_those_of_the_line_that_waits_longest_go_first(
+async def test_at_equal_attempts_the_longest_waiting_line_goes_first(
     database: SqlDatabase, rows: list[dict[str, Any]]
 ) -> None:
     async with database.write() as stores:

@@ -94,7 +94,7 @@ def _queue(
 
 
 @pytest.mark.parametrize("table", _FILLING)
-async def test_a_claim_reads_the_first_row_of_each_line_and_those_that_it_takes(
+async def test_a_claim_reads_line_heads_and_the_rows_it_takes(
     table: str, explained: ExplainedTransaction, secrets_at_rest: SecretsAtRest
 ) -> None:
     await _queue(table, explained, secrets_at_rest).claim(NOW, _LEASE, 8)
@@ -107,11 +107,20 @@ async def test_a_claim_reads_the_first_row_of_each_line_and_those_that_it_takes(
 
 
 @pytest.mark.parametrize("table", _FILLING)
-async def test_whether_anything_is_due_passes_over_a_busy_realm_at_once(
+async def test_the_check_for_due_rows_skips_a_busy_realm(
     table: str, explained: ExplainedTransaction, secrets_at_rest: SecretsAtRest
 ) -> None:
     queue = _queue(table, explained, secrets_at_rest)
     assert not await queue.has_due(NOW, ["demo-id"])
+    (lines,) = explained.plans
+    assert _reads_lines(lines, table)
+
+
+@pytest.mark.parametrize("table", _FILLING)
+async def test_the_check_of_an_idle_worker_reads_line_heads(
+    table: str, explained: ExplainedTransaction, secrets_at_rest: SecretsAtRest
+) -> None:
+    assert await _queue(table, explained, secrets_at_rest).has_due(NOW)
     (lines,) = explained.plans
     assert _reads_lines(lines, table)
 

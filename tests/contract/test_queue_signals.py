@@ -47,15 +47,15 @@ async def _retry_events(stores: Stores) -> None:
 
 
 async def _add_notice(stores: Stores) -> None:
-    await stores.logout_notices.add([_NOTICE])
+    await stores.logout_notices.add_notices([_NOTICE])
 
 
 async def _add_no_notice(stores: Stores) -> None:
-    await stores.logout_notices.add([])
+    await stores.logout_notices.add_notices([])
 
 
 async def _read_mails(stores: Stores) -> None:
-    await stores.mails.list("demo-id", 0, 10)
+    await stores.mails.list_deliveries("demo-id", 0, 10)
 
 
 _CASES: Final[dict[Callable[[Stores], Awaitable[None]], DeliveryQueue | None]] = {

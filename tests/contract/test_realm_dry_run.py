@@ -147,7 +147,7 @@ async def test_what_is_not_imported_is_named(imports: Imports) -> None:
     "wrong",
     [
         {"enabled": []},
-        {"users": [{"username": "u", "realmRoles": ["nobody"]}]},
+        {"users": [{"username": "u", "clientRoles": {"nobody": ["r"]}}]},
         {"users": [{"username": "u", "groups": ["/nobody"]}]},
         {
             "passwordPolicy": "length(9)",

@@ -54,7 +54,7 @@ async def test_the_administrator_is_made_once_and_never_set_back(imports: Import
     )
 
 
-async def test_the_administrator_brings_the_master_realm_where_there_is_none(
+async def test_the_administrator_creates_a_missing_master_realm(
     imports: Imports,
 ) -> None:
     assert await imports.administrator("root", "canary")
@@ -65,7 +65,7 @@ async def test_the_administrator_brings_the_master_realm_where_there_is_none(
 
 
 @pytest.mark.parametrize("people", [0, 1, 7])
-async def test_the_text_does_not_show_that_users_were_written_one_by_one(
+async def test_an_export_of_batched_users_is_canonical_json(
     imports_everywhere: Imports, monkeypatch: pytest.MonkeyPatch, people: int
 ) -> None:
     monkeypatch.setattr(export, "_BATCH", 3)

@@ -7,14 +7,14 @@ from tests.support.realm_imports import ACME, Imports, changed
 from tests.support.realm_texts import export_realm
 
 
-async def test_a_new_realm_gets_a_key_the_built_in_roles_and_what_the_file_brings(
+async def test_a_new_realm_gets_a_key_the_built_in_roles_and_the_file(
     imports_everywhere: Imports,
 ) -> None:
     (done,) = await imports_everywhere.run(ACME)
     assert (done.created, done.clients, done.users) == (True, 2, 2)
     assert await imports_everywhere.algorithms() == [SignatureAlgorithm.ES256]
     async with imports_everywhere.database.read() as stores:
-        names = {role.name for role in await stores.roles.list("acme") if role.client is None}
+        names = {role.name for role in await stores.roles.list_roles("acme") if role.client is None}
     assert names == {
         "boss",
         "worker",
@@ -49,7 +49,7 @@ async def test_importing_again_changes_nothing(imports_everywhere: Imports) -> N
     assert await imports_everywhere.algorithms() == [SignatureAlgorithm.ES256]
 
 
-async def test_one_wrong_file_keeps_all_files_out_and_every_error_is_told(
+async def test_one_wrong_file_refuses_all_with_every_error(
     imports_everywhere: Imports,
 ) -> None:
     wrong = [
@@ -94,7 +94,7 @@ async def test_an_exported_realm_is_the_same_after_an_import_elsewhere(
     assert account.service_account_client == (await imports_everywhere.client("Robot", "moved")).id
 
 
-async def test_an_id_that_is_another_realms_is_refused_and_nothing_stored(
+async def test_an_id_of_another_realm_is_refused_and_nothing_stored(
     imports_everywhere: Imports,
 ) -> None:
     await imports_everywhere.run(ACME)

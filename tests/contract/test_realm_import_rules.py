@@ -35,7 +35,7 @@ async def test_a_temporary_password_must_be_changed(imports: Imports) -> None:
     assert (await imports.user("alice")).required_actions == ()
 
 
-async def test_a_confidential_client_without_a_secret_gets_a_strong_one(imports: Imports) -> None:
+async def test_a_confidential_client_without_secret_gets_a_strong_one(imports: Imports) -> None:
     await imports.run(ACME)
     robot = await imports.client("Robot")
     assert robot.secret is not None
@@ -56,7 +56,7 @@ async def test_importing_again_merges_and_removes_nothing(imports: Imports) -> N
     assert await imports.user("alice")
 
 
-async def test_a_known_client_keeps_id_and_secret_unless_the_file_has_another(
+async def test_a_known_client_keeps_id_and_secret_unless_in_the_file(
     imports: Imports,
 ) -> None:
     await imports.run(ACME)
@@ -89,7 +89,7 @@ async def test_existing_realms_may_be_skipped(imports: Imports) -> None:
     assert imports.messages.topics == ["realm:other"]
 
 
-async def test_a_service_account_gets_the_roles_of_the_file_when_it_is_made_and_never_again(
+async def test_service_accounts_get_roles_of_the_file_at_creation_only(
     imports: Imports,
 ) -> None:
     account = {"username": "service-account-robot", "serviceAccountClientId": "Robot"}
@@ -171,7 +171,7 @@ async def test_two_users_of_one_password_share_no_salt(imports: Imports) -> None
     assert found[0] != found[1]
 
 
-async def test_a_realm_that_an_earlier_file_changes_hashes_by_the_new_policy(
+async def test_a_realm_updated_by_an_earlier_file_uses_the_new_policy(
     imports: Imports,
 ) -> None:
     """What was hashed ahead is taken only where the policy is still the same."""
@@ -212,7 +212,7 @@ async def test_another_default_algorithm_brings_its_key(imports: Imports) -> Non
         ({"users": 5}, "users"),
         (one_user(credentials=[{"value": []}]), "users[0].credentials[0].value"),
         (one_user(serviceAccountClientId=[]), "users[0].serviceAccountClientId"),
-        (one_user(realmRoles=["r"]), "users[0].realmRoles"),
+        (one_user(clientRoles={"no": ["r"]}), "users[0].clientRoles.no"),
         (one_user(clientRoles={"nobody": ["r"]}), "users[0].clientRoles.nobody"),
         ({"roles": {"client": {"nobody": [{"name": "r"}]}}}, "roles.client.nobody[0]"),
         (
@@ -241,7 +241,7 @@ async def test_a_refused_password_is_never_shown(imports: Imports) -> None:
     assert "canary" not in str(refusal.value)
 
 
-async def test_an_attribute_that_holds_a_secret_is_named_and_not_imported(imports: Imports) -> None:
+async def test_an_attribute_with_a_secret_is_reported_and_not_imported(imports: Imports) -> None:
     attributes = {"saml.signing.private.key": "canary", "saml.signing.certificate": "MIIC"}
     robot = {"clientId": "Robot", "attributes": attributes}
     (done,) = await imports.run(changed(clients=[robot, {"clientId": "page"}]))
@@ -269,10 +269,10 @@ async def test_a_lost_message_is_told_and_the_realm_is_stored(imports: Imports) 
     assert await imports.realm_text("acme") is not None
 
 
-async def test_the_reference_configuration_is_imported_and_returned_as_it_is(
+async def test_the_reference_configuration_round_trips_unchanged(
     imports: Imports,
 ) -> None:
-    (file,) = load_realm_files([REFERENCE_REALMS])
+    (file,) = load_realm_files([REFERENCE_REALMS], {})
     for realm in file.document:
         realm["default_signature_algorithm"] = "ES256"
     done = await imports.run(file.document)

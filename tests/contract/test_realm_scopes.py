@@ -42,7 +42,7 @@ async def written(imports: Imports) -> dict[str, Any]:
     return found
 
 
-async def test_a_new_realm_has_the_scopes_of_its_file_and_offline_access(
+async def test_a_new_realm_has_the_file_scopes_and_offline_access(
     imports_everywhere: Imports,
 ) -> None:
     await imports_everywhere.run(REALM)
@@ -60,7 +60,7 @@ async def test_a_new_realm_has_the_scopes_of_its_file_and_offline_access(
     assert found["clientScopeMappings"]["shop"] == [{"client": "till", "roles": ["seller"]}]
 
 
-async def test_a_new_realm_whose_file_tells_of_no_scopes_has_those_of_keycloak(
+async def test_a_new_realm_without_scopes_in_its_file_has_keycloaks(
     imports: Imports,
 ) -> None:
     await imports.run({"realm": "acme", **ELLIPTIC, "defaultOptionalClientScopes": ["email"]})
@@ -78,7 +78,7 @@ def scopes_of(found: dict[str, Any], client: str) -> tuple[set[str], set[str]]:
     return set(shown["defaultClientScopes"]), set(shown["optionalClientScopes"])
 
 
-async def test_a_client_that_names_no_scopes_has_those_that_the_file_gives_to_new_clients(
+async def test_a_client_without_scopes_has_the_defaults_of_the_file(
     imports: Imports,
 ) -> None:
     own = {"clientId": "own", "defaultClientScopes": ["extra"]}
@@ -93,7 +93,7 @@ async def test_a_client_that_names_no_scopes_has_those_that_the_file_gives_to_ne
     assert scopes_of(await written(imports), "later") == ({"teams"}, {"extra", "offline_access"})
 
 
-async def test_lists_of_a_file_without_scopes_say_which_of_the_built_in_ones_clients_have(
+async def test_lists_without_scopes_select_among_the_built_in_scopes(
     imports: Imports,
 ) -> None:
     lists = {"defaultDefaultClientScopes": ["phone"], "clients": [{"clientId": "till"}]}
@@ -117,7 +117,7 @@ async def test_a_known_scope_is_changed_and_none_is_removed(imports: Imports) ->
     assert after["defaultDefaultClientScopes"] == ["teams"]
 
 
-async def test_an_exported_realm_is_imported_elsewhere_to_the_same_text(
+async def test_an_exported_realm_is_imported_to_the_same_text(
     imports_everywhere: Imports,
 ) -> None:
     await imports_everywhere.run(REALM)
@@ -144,9 +144,9 @@ async def test_a_role_in_a_scope_stays_there(imports: Imports) -> None:
     await imports.run(REALM)
     await imports.run({"realm": "acme", "scopeMappings": [{"client": "till", "roles": ["boss"]}]})
     async with imports.database.read() as stores:
-        of_clients = await stores.role_scopes.list("acme", HolderKind.CLIENT)
+        of_clients = await stores.role_scopes.list_roles_in_scope("acme", HolderKind.CLIENT)
         (till,) = await stores.clients.named("acme", ["till"])
-        names = {role.id: role.name for role in await stores.roles.list("acme")}
+        names = {role.id: role.name for role in await stores.roles.list_roles("acme")}
     assert {names[role] for role in of_clients[till.id]} == {"boss", "seller"}
 
 

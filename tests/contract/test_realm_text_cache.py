@@ -54,7 +54,7 @@ def clock() -> SetClock:
 
 async def write(database: Database, locale: str, **texts: str) -> None:
     async with database.write() as stores:
-        await stores.documents.put("r", DocumentKind.LOCALIZATION, locale, texts)
+        await stores.documents.put_document("r", DocumentKind.LOCALIZATION, locale, texts)
 
 
 @pytest.fixture
@@ -67,11 +67,11 @@ async def cache(database: Database, clock: SetClock, channel: Channel) -> RealmT
 async def test_texts_are_found_by_locale(cache: RealmTextCache, database: Database) -> None:
     await write(database, "de", doLogIn="Los")
     await write(database, "fr", doLogIn="Allez")
-    assert await cache.find("r", ("de", "en")) == {"de": {"doLogIn": "Los"}}
-    assert await cache.find("other", ("de",)) == {}
+    assert await cache.find_texts("r", ("de", "en")) == {"de": {"doLogIn": "Los"}}
+    assert await cache.find_texts("other", ("de",)) == {}
 
 
-async def test_they_are_read_again_after_a_message_or_when_they_are_old(
+async def test_texts_are_reloaded_after_a_message_or_by_age(
     cache: RealmTextCache, database: Database, clock: SetClock, channel: Channel
 ) -> None:
     ways: tuple[Callable[[], None], ...] = (
@@ -80,13 +80,13 @@ async def test_they_are_read_again_after_a_message_or_when_they_are_old(
         lambda: clock.advance(AGE),
     )
     for number, renew in enumerate(ways):
-        before = await cache.find("r", ("de",))
+        before = await cache.find_texts("r", ("de",))
         await write(database, "de", doLogIn=str(number))
-        assert await cache.find("r", ("de",)) == before
+        assert await cache.find_texts("r", ("de",)) == before
         renew()
-        assert await cache.find("r", ("de",)) == {"de": {"doLogIn": str(number)}}
+        assert await cache.find_texts("r", ("de",)) == {"de": {"doLogIn": str(number)}}
 
 
 async def test_without_the_database_there_are_no_texts(clock: SetClock, channel: Channel) -> None:
     broken: Any = Broken()
-    assert await RealmTextCache(broken, clock, channel, AGE).find("r", ("de",)) == {}
+    assert await RealmTextCache(broken, clock, channel, AGE).find_texts("r", ("de",)) == {}

@@ -43,7 +43,11 @@ async def test_a_default_role_of_another_name_comes_back(database: SqlDatabase) 
 async def test_realms_are_listed_by_name(database: SqlDatabase) -> None:
     await store_realms(database, "zeta", "alpha", "master")
     async with database.read() as stores:
-        assert [found.name for found in await stores.realms.list()] == ["alpha", "master", "zeta"]
+        assert [found.name for found in await stores.realms.list_realms()] == [
+            "alpha",
+            "master",
+            "zeta",
+        ]
 
 
 @pytest.mark.parametrize("name", ["DEMO", "demo ", "dem%", "dem_", "", "demo\0", "\ud800"])

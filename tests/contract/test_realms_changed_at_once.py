@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.admin.changes import Changes
-from gateway.admin.sessions import RealmSessions
+from gateway.admin.sessions import SessionAdministration
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -60,11 +60,11 @@ async def test_to_log_everybody_out_does_not_undo_an_import(
     await imports_everywhere.run(DEMO)
     client, clock = create_client(redis_server.url), SetClock(NOW)
     changes = Changes(other_gateway, clock, Messages())
-    sessions = RealmSessions(other_gateway, changes, RedisSessions(client, clock))
+    sessions = SessionAdministration(changes, RedisSessions(client, clock))
     acting = await acting_on(other_gateway, "demo")
     async with imports_everywhere.database.write() as stores:
         await stores.realms.replace(replace(await _find(stores), display_name="The Demo"))
-        logging_out = asyncio.create_task(sessions.end_all(acting))
+        logging_out = asyncio.create_task(sessions.end_sessions_of_realm(acting))
         await eventually(lambda: somebody_waits() or logging_out.done())
     await logging_out
     await client.aclose()

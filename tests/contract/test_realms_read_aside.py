@@ -46,6 +46,7 @@ async def test_the_users_of_a_partial_import_are_read_beside_the_loop(imports: I
     clock = WatchedClock()
     nobody_is_asked: Any = None
     importing = PartialImport(
+        database=imports.database,
         changes=nobody_is_asked,
         clients=nobody_is_asked,
         passwords=imports.passwords,

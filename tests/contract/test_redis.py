@@ -127,7 +127,7 @@ async def test_a_message_reaches_the_other_gateway_and_ourselves(
     await other.stop()
 
 
-async def test_after_a_reconnection_listeners_hear_that_they_may_have_missed_news(
+async def test_after_a_reconnection_listeners_learn_of_missed_messages(
     invalidation: RedisInvalidation, own_redis: RedisServer
 ) -> None:
     heard = Heard(invalidation)
@@ -179,7 +179,7 @@ async def test_without_the_server_all_topics_are_invalidated_here(
     assert heard.topics == ["user:one", "client:two", "realm:three"]
 
 
-async def test_a_server_that_stands_still_opens_the_circuit_until_it_answers(
+async def test_a_hanging_server_opens_the_circuit_until_it_answers(
     own_redis: RedisServer,
 ) -> None:
     client = create_client(own_redis.url)
@@ -246,7 +246,7 @@ async def test_cancelled_calls_lose_no_connection(redis_server: RedisServer) -> 
     await client.aclose()
 
 
-async def test_calls_that_wait_while_the_event_loop_is_held_up_are_answered(
+async def test_calls_during_a_blocked_event_loop_are_answered(
     redis_server: RedisServer,
 ) -> None:
     client = create_client(redis_server.url)
@@ -257,7 +257,7 @@ async def test_calls_that_wait_while_the_event_loop_is_held_up_are_answered(
     await client.aclose()
 
 
-async def test_an_error_of_the_server_is_an_answer_and_opens_no_circuit(
+async def test_an_error_of_the_server_opens_no_circuit(
     redis_server: RedisServer,
 ) -> None:
     client = create_client(redis_server.url)
@@ -305,7 +305,7 @@ def test_the_private_server_is_for_its_user_alone(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "redis.sock").stat().st_mode & 0o077 == 0
 
 
-def test_processes_of_one_state_folder_share_a_server_that_its_starter_ends(
+def test_processes_of_one_state_folder_share_the_starters_server(
     tmp_path: Path,
 ) -> None:
     first, second = PrivateRedis(tmp_path), PrivateRedis(tmp_path)

@@ -199,7 +199,7 @@ async def test_a_token_without_a_family_begins_one_at_its_first_use(
 
 
 @pytest.mark.parametrize("max_reuse", [0, 3])
-async def test_of_many_first_uses_at_once_no_more_than_allowed_are_accepted(
+async def test_of_parallel_first_uses_the_allowed_number_is_accepted(
     family: Family, database: SqlDatabase, other_gateway: SqlDatabase, max_reuse: int
 ) -> None:
     assert await family.use("unknown", "t2") is STALE
@@ -215,7 +215,7 @@ async def test_of_many_first_uses_at_once_no_more_than_allowed_are_accepted(
     assert answers == {ACCEPTED: max_reuse + 1, REUSED: 1, STALE: 18 - max_reuse}
 
 
-async def test_the_families_of_an_offline_session_are_kept_as_long_as_it(
+async def test_families_of_an_offline_session_live_as_long_as_it(
     database: SqlDatabase,
 ) -> None:
     """Its tokens may not expire: one without a family would begin that family again."""
@@ -230,7 +230,7 @@ async def test_the_families_of_an_offline_session_are_kept_as_long_as_it(
 
 
 @pytest.mark.parametrize("max_reuse", [0, 3])
-async def test_of_a_hundred_uses_at_once_no_more_than_allowed_are_accepted(
+async def test_of_100_parallel_uses_the_allowed_number_is_accepted(
     family: Family, other_gateway: SqlDatabase, max_reuse: int
 ) -> None:
     """On two gateways; and the family is at an end, also for the successor that was given."""

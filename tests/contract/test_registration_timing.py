@@ -73,7 +73,7 @@ async def gateway(database: SqlDatabase, redis_server: RedisServer) -> AsyncIter
     await opened.close()
 
 
-async def test_as_much_is_written_for_an_address_that_another_account_has(
+async def test_a_taken_address_causes_as_many_writes_as_a_free_one(
     gateway: Gateway, written: list[str]
 ) -> None:
     """Attack: D11. To store an account takes most of the time of a registration."""

@@ -51,10 +51,10 @@ async def _fill(stores: Stores, name: str) -> None:
 async def _held(stores: Stores, name: str) -> tuple[list[str], list[str], list[str], int]:
     realm_id = f"{name}-id"
     return (
-        [found.client_id for found in await stores.clients.list(realm_id)],
-        [found.username for found in await stores.users.list(realm_id)],
-        [found.name for found in await stores.roles.list(realm_id)],
-        len(await stores.keys.list(realm_id)),
+        [found.client_id for found in await stores.clients.list_clients(realm_id)],
+        [found.username for found in await stores.users.list_users(realm_id)],
+        [found.name for found in await stores.roles.list_roles(realm_id)],
+        len(await stores.keys.list_keys(realm_id)),
     )
 
 
@@ -64,8 +64,8 @@ async def test_a_removed_realm_leaves_nothing_to_one_with_its_id(database: SqlDa
         await _fill(stores, "demo")
         await _fill(stores, "other")
     async with database.write() as stores:
-        await stores.realms.remove("demo-id")
-        await stores.realms.remove("nobody")
+        await stores.realms.remove_realm("demo-id")
+        await stores.realms.remove_realm("nobody")
         assert await stores.realms.find_by_name("demo") is None
         await stores.realms.add(realm("demo"))
     async with database.read() as stores:
@@ -111,10 +111,10 @@ async def test_no_statement_takes_longer_the_more_there_is_in_a_realm(
             for number in range(5):
                 await stores.users.add(user(f"user-{number}", of=of))
     async with database.write() as stores:
-        await stores.realms.remove("demo-id")
+        await stores.realms.remove_realm("demo-id")
     async with database.read() as stores:
-        assert [found.id for found in await stores.realms.list()] == ["other-id"]
-        assert len(await stores.users.list("other-id")) == 5
+        assert [found.id for found in await stores.realms.list_realms()] == ["other-id"]
+        assert len(await stores.users.list_users("other-id")) == 5
 
 
 async def test_a_removed_client_takes_its_roles_and_its_account_along(
@@ -125,8 +125,8 @@ async def test_a_removed_client_takes_its_roles_and_its_account_along(
         await _fill(stores, "demo")
         await _fill(stores, "other")
     async with database.write() as stores:
-        assert await stores.clients.remove("demo-id", "device-uuid")
-        assert not await stores.clients.remove("demo-id", "device-uuid")
+        assert await stores.clients.remove_client("demo-id", "device-uuid")
+        assert not await stores.clients.remove_client("demo-id", "device-uuid")
     async with database.read() as stores:
         assert await _held(stores, "demo") == (["page"], ["alice"], ["boss"], 1)
         assert await stores.roles.granted("demo-id", "alice-uuid") == {"boss-role"}

@@ -86,7 +86,7 @@ async def test_a_mail_costs_the_same_for_every_name(
     medians = {kind: median(taken) for kind, taken in costs.items()}
     assert max(medians.values()) < _ALIKE * min(medians.values()), medians
     async with database.read() as stores:
-        waiting = await stores.mails.list("demo-id", 0, 1_000)
+        waiting = await stores.mails.list_deliveries("demo-id", 0, 1_000)
     assert len(waiting) == ROUNDS, "users who have an address get a mail, and no one else"
     assert await database.changes.newest() == written + ROUNDS * (len(KINDS) - 1)
 
@@ -118,5 +118,5 @@ async def test_beyond_the_limit_of_a_mailbox_every_name_costs_the_same(
     assert len(set(map(frozenset, commands.values()))) == 1, commands
     assert await database.changes.newest() == written + _REPEATED * len(KINDS)
     async with database.read() as stores:
-        waiting = await stores.mails.list("demo-id", 0, 1_000)
+        waiting = await stores.mails.list_deliveries("demo-id", 0, 1_000)
     assert len(waiting) == RESETS_OF_USER.of_network

@@ -12,8 +12,7 @@ from sqlalchemy import Boolean, Column, Table
 from sqlalchemy.schema import CreateTable, DropTable
 
 from gateway.admin.access import AdminRole, operator
-from gateway.admin.changes import Changes
-from gateway.admin.entity_tags import entity_tag
+from gateway.admin.changes import Changes, entity_tag
 from gateway.admin.realm_files.resources import FileValueParser
 from gateway.admin.resources import (
     FileMember,
@@ -28,7 +27,7 @@ from gateway.domain.events import AdminEventQuery, EventPage
 from gateway.domain.realm import EventsConfig
 from gateway.domain.refusals import InvalidRequest, NotFound, PreconditionFailed
 from gateway.domain.resources import StoredKind
-from gateway.http.admin.endpoint import controlled_path
+from gateway.http.admin.endpoint import controlled_placeholders
 from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.resources import resource_operations
 from gateway.representations.field_table import FieldTable, Setting
@@ -106,10 +105,12 @@ class Setup:
     clock: SetClock
 
     async def names(self, *page: Any, search: str = "") -> list[str]:
-        return [each["name"] for each in await self.notices.list(REALM, *page, search=search)]
+        return [
+            each["name"] for each in await self.notices.list_values(REALM, *page, search=search)
+        ]
 
     async def create(self, **document: object) -> str:
-        return await self.notices.create(ACTING, document)
+        return await self.notices.create_value(ACTING, document)
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ async def setup(database: SqlDatabase) -> AsyncIterator[Setup]:
             await stores.transaction.execute(CreateTable(table))
             await stores.realms.add(REALM)
         changes: Any = Changes(database, clock, messages)  # type: ignore[arg-type] # it only publishes
-        yield Setup(ResourceAdministration(KIND, database, changes), database, messages, clock)
+        yield Setup(ResourceAdministration(KIND, changes), database, messages, clock)
         async with database.write() as stores:
             await stores.transaction.execute(DropTable(table))
     finally:
@@ -142,21 +143,21 @@ async def test_a_declared_kind_is_listed_searched_and_changed(setup: Setup) -> N
     assert await setup.names(search="power") == ["a", "c"]
     assert await setup.names(1, 5, search="power") == ["c"]
     assert await setup.names(search="%") == ["b"]
-    first = await setup.notices.get(REALM, "a")
+    first = await setup.notices.get_value(REALM, "a")
     created = first.pop("createdTimestamp")
     assert first == {"name": "a", "text": "Power CUT", "urgent": True}
 
     setup.clock.advance(timedelta(minutes=1))
-    await setup.notices.replace(ACTING, "a", {"text": "over"})
-    assert await setup.notices.get(REALM, "a") == {
+    await setup.notices.replace_value(ACTING, "a", {"text": "over"})
+    assert await setup.notices.get_value(REALM, "a") == {
         "name": "a",
         "createdTimestamp": created,
         "text": "over",
         "urgent": False,
     }
-    await setup.notices.remove(ACTING, "a")
+    await setup.notices.remove_value(ACTING, "a")
     with pytest.raises(NotFound, match="Notice not found"):
-        await setup.notices.get(REALM, "a")
+        await setup.notices.get_value(REALM, "a")
     assert set(setup.messages.topics) == {f"realm:{REALM.id}"}
     assert len(setup.messages.topics) == 5
 
@@ -170,11 +171,11 @@ async def test_a_declared_kind_refuses_what_its_fields_refuse(setup: Setup) -> N
         {"name": "/"},
     ):
         with pytest.raises(InvalidInput):
-            await setup.notices.create(ACTING, document)
+            await setup.notices.create_value(ACTING, document)
     with pytest.raises(AlreadyExists, match="taken"):
         await setup.create(name="a")
     with pytest.raises(InvalidRequest, match="The name of a notice cannot be changed"):
-        await setup.notices.replace(ACTING, "a", {"name": "b"})
+        await setup.notices.replace_value(ACTING, "a", {"name": "b"})
     for name in "bcd":
         await setup.create(name=name)
     with pytest.raises(InvalidRequest, match="A realm has at most 4 notices"):
@@ -185,11 +186,11 @@ async def test_a_declared_kind_honors_if_match(setup: Setup) -> None:
     await setup.create(name="a")
     stale = replace(ACTING, if_match=entity_tag({"name": "other"}))
     with pytest.raises(PreconditionFailed):
-        await setup.notices.replace(stale, "a", {"text": "new"})
+        await setup.notices.replace_value(stale, "a", {"text": "new"})
     with pytest.raises(PreconditionFailed):
-        await setup.notices.remove(stale, "a")
-    current = replace(ACTING, if_match=entity_tag(await setup.notices.get(REALM, "a")))
-    await setup.notices.replace(current, "a", {"text": "new"})
+        await setup.notices.remove_value(stale, "a")
+    current = replace(ACTING, if_match=entity_tag(await setup.notices.get_value(REALM, "a")))
+    await setup.notices.replace_value(current, "a", {"text": "new"})
 
 
 async def test_events_of_a_declared_kind_have_its_public_fields(setup: Setup) -> None:
@@ -202,13 +203,13 @@ async def test_events_of_a_declared_kind_have_its_public_fields(setup: Setup) ->
 
 def test_a_declared_kind_has_rows_openapi_and_commands() -> None:
     unused: Any = None
-    rows = tuple(resource_operations(ResourceAdministration(KIND, unused, unused)))
+    rows = tuple(resource_operations(ResourceAdministration(KIND, Changes(unused, unused, unused))))
     base = "/admin/realms/{realm}/notices"
     assert [(row.method, row.path) for row in rows] == [
         *(("GET", base), ("POST", base)),
         *((method, f"{base}/{{id}}") for method in ("GET", "PUT", "DELETE")),
     ]
-    assert [controlled_path(row).placeholders for row in rows] == [()] * len(rows)
+    assert [controlled_placeholders(row) for row in rows] == [()] * len(rows)
     document = openapi_document(rows, "1")
     assert "text" in document["components"]["schemas"]["NoticeRepresentation"]["properties"]
     listed = [each["name"] for each in document["paths"][base]["get"]["parameters"]]
@@ -230,5 +231,5 @@ async def test_realm_files_have_a_declared_kind(setup: Setup) -> None:
         assert await values.store(stores, REALM)
     async with setup.database.write() as stores:
         assert not await values.store(stores, REALM)
-    texts = {each["name"]: each["text"] for each in await setup.notices.list(REALM)}
+    texts = {each["name"]: each["text"] for each in await setup.notices.list_values(REALM)}
     assert texts == {"a": "new", "b": ""}

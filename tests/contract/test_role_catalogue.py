@@ -37,19 +37,19 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
 
 async def names(database: SqlDatabase, query: RoleQuery, realm: str = "demo-id") -> list[str]:
     async with database.read() as stores:
-        return [found.role.name for found in await stores.role_catalogue.list(realm, query)]
+        return [found.role.name for found in await stores.role_catalogue.list_roles(realm, query)]
 
 
 async def test_a_listed_role_tells_whether_it_contains_others(stored: SqlDatabase) -> None:
     async with stored.read() as stores:
-        listed = await stores.role_catalogue.list("demo-id", RoleQuery())
+        listed = await stores.role_catalogue.list_roles("demo-id", RoleQuery())
         assert listed == (
             ListedRole(role("apart"), composite=False),
             ListedRole(role("middle"), composite=True),
             ListedRole(role("top"), composite=True),
             ListedRole(role("use", client="device-uuid"), composite=False, client_id="device"),
         )
-        others = await stores.role_catalogue.list("other-id", RoleQuery())
+        others = await stores.role_catalogue.list_roles("other-id", RoleQuery())
         assert not any(found.composite for found in others)
 
 
@@ -81,7 +81,7 @@ async def test_a_page_is_taken_in_the_order_of_names(stored: SqlDatabase) -> Non
         ("ä" * 3000, []),
     ],
 )
-async def test_a_search_finds_parts_of_name_and_description_in_any_case(
+async def test_search_matches_part_of_name_or_description_in_any_case(
     database: SqlDatabase, search: str, found: list[str]
 ) -> None:
     await store_realms(database, "demo")
@@ -94,7 +94,7 @@ async def test_a_search_finds_parts_of_name_and_description_in_any_case(
 
 async def test_shares_of_a_user_follow_groups_and_composites(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        give = stores.role_catalogue.give
+        give = stores.role_catalogue.grant_roles
         await give("demo-id", ALICE, ["apart-role"])
         await give("demo-id", ALICE, ["apart-role"])
         await give("demo-id", ALICE, [])
@@ -111,13 +111,13 @@ async def test_shares_of_a_user_follow_groups_and_composites(stored: SqlDatabase
     assert await names(stored, missing_of_client) == ["use"]
 
 
-async def test_a_group_has_what_those_above_it_have_and_not_what_those_below_have(
+async def test_a_group_inherits_from_above_and_not_from_below(
     stored: SqlDatabase,
 ) -> None:
     staff, berlin = (RoleHolder(HolderKind.GROUP, f"{name}-group") for name in ("staff", "berlin"))
     async with stored.write() as stores:
-        await stores.role_catalogue.give("demo-id", staff, ["middle-role"])
-        await stores.role_catalogue.give("demo-id", berlin, ["apart-role"])
+        await stores.role_catalogue.grant_roles("demo-id", staff, ["middle-role"])
+        await stores.role_catalogue.grant_roles("demo-id", berlin, ["apart-role"])
     everything = ["apart", "middle", "top", "use"]
     assert await names(stored, RoleQuery(berlin, Share.EFFECTIVE)) == everything
     assert await names(stored, RoleQuery(staff, Share.EFFECTIVE)) == ["middle", "top", "use"]
@@ -133,7 +133,7 @@ async def test_the_scope_of_clients_and_client_scopes_holds_roles_too(stored: Sq
     async with stored.write() as stores:
         await stores.client_scopes.add("demo-id", ClientScope(id="s", realm_id="demo-id", name="s"))
         for holder in holders:
-            await stores.role_catalogue.give("demo-id", holder, ["middle-role"])
+            await stores.role_catalogue.grant_roles("demo-id", holder, ["middle-role"])
     for holder in holders:
         assert await names(stored, RoleQuery(holder)) == ["middle"]
         assert await names(stored, RoleQuery(holder, Share.EFFECTIVE)) == ["middle", "top", "use"]
@@ -141,15 +141,17 @@ async def test_the_scope_of_clients_and_client_scopes_holds_roles_too(stored: Sq
 
 async def test_what_is_taken_was_given_directly_and_the_rest_stays(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        await stores.role_catalogue.give("demo-id", ALICE, ["apart-role", "top-role"])
-        await stores.role_catalogue.take("demo-id", ALICE, ["apart-role", "use-role", "ghost"])
-        await stores.role_catalogue.take("other-id", ALICE, ["top-role"])
-        await stores.role_catalogue.take("demo-id", TOP, ["middle-role"])
+        await stores.role_catalogue.grant_roles("demo-id", ALICE, ["apart-role", "top-role"])
+        await stores.role_catalogue.revoke_roles(
+            "demo-id", ALICE, ["apart-role", "use-role", "ghost"]
+        )
+        await stores.role_catalogue.revoke_roles("other-id", ALICE, ["top-role"])
+        await stores.role_catalogue.revoke_roles("demo-id", TOP, ["middle-role"])
     assert await names(stored, RoleQuery(ALICE)) == ["top"]
     assert await names(stored, RoleQuery(TOP)) == []
 
 
-async def test_what_contains_a_role_is_followed_to_the_end_within_the_realm(
+async def test_composites_are_followed_transitively_in_the_realm(
     stored: SqlDatabase,
 ) -> None:
     async with stored.read() as stores:
@@ -161,15 +163,15 @@ async def test_what_contains_a_role_is_followed_to_the_end_within_the_realm(
         assert await containing("demo-id", ["ghost"]) == frozenset()
 
 
-async def test_two_who_give_the_same_roles_in_another_order_do_not_stop_each_other(
+async def test_two_grants_of_the_same_roles_do_not_deadlock(
     stored: SqlDatabase, other_gateway: SqlDatabase, waiting: Callable[[], int]
 ) -> None:
     async def give(*role_ids: str) -> None:
         async with other_gateway.write() as stores:
-            await stores.role_catalogue.give("demo-id", ALICE, role_ids)
+            await stores.role_catalogue.grant_roles("demo-id", ALICE, role_ids)
 
     async with stored.write() as stores:
-        await stores.role_catalogue.give("demo-id", ALICE, ["middle-role"])
+        await stores.role_catalogue.grant_roles("demo-id", ALICE, ["middle-role"])
         first = asyncio.create_task(give("apart-role", "middle-role", "top-role"))
         await eventually(lambda: waiting() >= 1)
         second = asyncio.create_task(give("top-role", "apart-role"))
@@ -184,7 +186,7 @@ async def test_nobody_is_given_a_role_of_another_realm(stored: SqlDatabase) -> N
     for holder in (ALICE, TOP, RoleHolder(HolderKind.GROUP, "staff-group")):
         with pytest.raises(InvalidInput):
             async with stored.write() as stores:
-                await stores.role_catalogue.give("demo-id", holder, ["theirs-role"])
+                await stores.role_catalogue.grant_roles("demo-id", holder, ["theirs-role"])
 
 
 async def test_a_role_is_found_by_id_and_by_name_within_its_realm(stored: SqlDatabase) -> None:
@@ -192,10 +194,10 @@ async def test_a_role_is_found_by_id_and_by_name_within_its_realm(stored: SqlDat
         await stores.roles.add(role("ours", attributes={"a": ("1", "2"), "b": ()}))
         catalogue = stores.role_catalogue
         ours = ListedRole(role("ours", attributes={"a": ("1", "2"), "b": ()}), composite=False)
-        assert await catalogue.find("demo-id", "ours-role") == ours
-        assert await catalogue.find("demo-id", "ours-role", for_update=True) == ours
+        assert await catalogue.find_role("demo-id", "ours-role") == ours
+        assert await catalogue.find_role("demo-id", "ours-role", for_update=True) == ours
         assert await catalogue.find_by_name("demo-id", None, "ours", for_update=True) == ours
-        assert await catalogue.find("other-id", "ours-role") is None
+        assert await catalogue.find_role("other-id", "ours-role") is None
         assert await catalogue.find_by_name("other-id", None, "ours") is None
         of_client = await catalogue.find_by_name("demo-id", "device-uuid", "use", for_update=True)
         assert of_client is not None
@@ -203,7 +205,7 @@ async def test_a_role_is_found_by_id_and_by_name_within_its_realm(stored: SqlDat
         assert await catalogue.find_by_name("demo-id", None, "use") is None
         assert await catalogue.find_by_name("demo-id", "ghost", "use") is None
         for unstorable in ("\0", "x" * 256, "\ud800"):
-            assert await catalogue.find("demo-id", unstorable) is None
+            assert await catalogue.find_role("demo-id", unstorable) is None
             assert await catalogue.find_by_name("demo-id", None, unstorable) is None
             assert await catalogue.find_by_name("demo-id", unstorable, "use") is None
 
@@ -233,10 +235,10 @@ async def test_a_role_keeps_its_place_when_it_is_replaced(stored: SqlDatabase) -
     async with stored.write() as stores:
         await stores.role_catalogue.replace(changed)
     async with stored.read() as stores:
-        assert await stores.role_catalogue.find("demo-id", "top-role") == ListedRole(
+        assert await stores.role_catalogue.find_role("demo-id", "top-role") == ListedRole(
             changed, composite=True
         )
-        theirs = await stores.role_catalogue.find("other-id", "top-role")
+        theirs = await stores.role_catalogue.find_role("other-id", "top-role")
         assert theirs is not None
         assert theirs.role.name == "top"
     with pytest.raises(AlreadyExists, match=r"^Role with name middle already exists$"):
@@ -246,14 +248,14 @@ async def test_a_role_keeps_its_place_when_it_is_replaced(stored: SqlDatabase) -
 
 async def test_a_role_that_is_removed_is_nobodys(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        await stores.role_catalogue.give("demo-id", ALICE, ["middle-role"])
-        await stores.role_catalogue.remove("demo-id", "middle-role")
+        await stores.role_catalogue.grant_roles("demo-id", ALICE, ["middle-role"])
+        await stores.role_catalogue.remove_role("demo-id", "middle-role")
     assert await names(stored, RoleQuery(ALICE)) == []
     assert await names(stored, RoleQuery(TOP)) == []
     assert "middle" in await names(stored, RoleQuery(), "other-id")
 
 
-async def test_users_who_have_a_role_directly_come_by_name_a_page_at_a_time(
+async def test_direct_holders_of_a_role_are_paged_by_name(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:
@@ -261,7 +263,7 @@ async def test_users_who_have_a_role_directly_come_by_name_a_page_at_a_time(
             await stores.users.add(user(name))
         for name in ("carl", "alice", "bob"):
             holder = RoleHolder(HolderKind.USER, f"{name}-uuid")
-            await stores.role_catalogue.give("demo-id", holder, ["apart-role"])
+            await stores.role_catalogue.grant_roles("demo-id", holder, ["apart-role"])
     async with stored.read() as stores:
         users = stores.role_catalogue.users
         assert [one.username for one in await users("demo-id", "apart-role", 0, 9)] == [

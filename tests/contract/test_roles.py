@@ -22,7 +22,7 @@ async def test_roles_come_back_with_their_direct_composites(database: SqlDatabas
         await stores.roles.set_composites("demo-id", "a-role", ["b-role"])
         await stores.roles.set_composites("demo-id", "b-role", ["c-role"])
     async with database.read() as stores:
-        listed = await stores.roles.list("demo-id")
+        listed = await stores.roles.list_roles("demo-id")
     assert listed == (
         role("a", composites=frozenset({"b-role"})),
         role("b", composites=frozenset({"c-role"})),
@@ -37,10 +37,10 @@ async def test_composites_are_replaced(database: SqlDatabase) -> None:
         await stores.roles.set_composites("demo-id", "a-role", ["b-role"])
         await stores.roles.set_composites("demo-id", "a-role", ["c-role", "c-role"])
     async with database.read() as stores:
-        assert (await stores.roles.list("demo-id"))[0].composites == {"c-role"}
+        assert (await stores.roles.list_roles("demo-id"))[0].composites == {"c-role"}
 
 
-async def test_a_role_name_is_unique_among_realm_roles_and_in_each_client(
+async def test_role_names_are_unique_in_the_realm_and_in_each_client(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo", "other")
@@ -112,11 +112,11 @@ async def test_composites_that_are_added_leave_the_others_alone(database: SqlDat
         await stores.roles.add_composites("demo-id", "a-role", ["c-role", "b-role"])
         await stores.roles.add_composites("demo-id", "a-role", [])
     async with database.read() as stores:
-        (found,) = (one for one in await stores.roles.list("demo-id") if one.name == "a")
+        (found,) = (one for one in await stores.roles.list_roles("demo-id") if one.name == "a")
     assert found.composites == {"b-role", "c-role"}
 
 
-async def test_a_role_of_the_realm_is_found_by_name_and_one_of_a_client_is_not(
+async def test_a_realm_role_is_found_by_name_and_a_client_role_not(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo", "other")
@@ -125,9 +125,9 @@ async def test_a_role_of_the_realm_is_found_by_name_and_one_of_a_client_is_not(
         await stores.roles.add(role("admin"))
         await stores.roles.add(role("own", client="device-uuid"))
     async with database.read() as stores:
-        assert await stores.roles.find("demo-id", "admin") == role("admin")
-        assert await stores.roles.find("demo-id", "own") is None
-        assert await stores.roles.find("other-id", "admin") is None
+        assert await stores.roles.find_realm_role("demo-id", "admin") == role("admin")
+        assert await stores.roles.find_realm_role("demo-id", "own") is None
+        assert await stores.roles.find_realm_role("other-id", "admin") is None
 
 
 async def test_what_is_revoked_is_gone_and_the_rest_stays(database: SqlDatabase) -> None:
@@ -138,8 +138,8 @@ async def test_what_is_revoked_is_gone_and_the_rest_stays(database: SqlDatabase)
             await _store_roles(stores, "a", "b", of=realm)
             await stores.roles.grant(f"{realm}-id", "alice-uuid", ["a-role", "b-role"])
         alice = RoleHolder(HolderKind.USER, "alice-uuid")
-        await stores.role_catalogue.take("demo-id", alice, ["a-role", "never-granted"])
-        await stores.role_catalogue.take("demo-id", alice, [])
+        await stores.role_catalogue.revoke_roles("demo-id", alice, ["a-role", "never-granted"])
+        await stores.role_catalogue.revoke_roles("demo-id", alice, [])
     async with database.read() as stores:
         assert await stores.roles.granted("demo-id", "alice-uuid") == {"b-role"}
         assert await stores.roles.granted("other-id", "alice-uuid") == {"a-role", "b-role"}

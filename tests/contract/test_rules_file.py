@@ -59,7 +59,7 @@ async def test_a_new_version_replaces_the_rules(
     assert names(file) == ["second"]
 
 
-async def test_a_version_with_errors_is_logged_with_all_of_them_and_the_rules_stay(
+async def test_a_file_with_errors_logs_them_all_and_keeps_the_rules(
     file: RulesFile, path: Path
 ) -> None:
     _replace(path, _toml("a b").replace("demo", "d/e"))
@@ -80,7 +80,7 @@ async def test_a_version_with_errors_is_logged_with_all_of_them_and_the_rules_st
     assert names(file) == ["third"]
 
 
-async def test_a_file_that_goes_away_is_reported_once_and_the_rules_stay(
+async def test_a_vanished_file_is_reported_once_and_the_rules_stay(
     file: RulesFile, path: Path
 ) -> None:
     away = path.with_suffix(".away")

@@ -39,17 +39,17 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
             await stores.roles.add(role("own", of=of, client="web-uuid"))
         await stores.roles.add_composites("demo-id", "whole-role", ["part-role", "own-role"])
         await stores.roles.add_composites("demo-id", "part-role", ["whole-role"])
-        await stores.role_catalogue.give("other-id", IN_APP, ["whole-role"])
+        await stores.role_catalogue.grant_roles("other-id", IN_APP, ["whole-role"])
     return database
 
 
-async def test_a_realm_comes_with_its_scopes_by_name_and_the_roles_in_them(
+async def test_a_realm_comes_with_its_scopes_and_their_roles(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:
-        await stores.role_catalogue.give("demo-id", IN_TEAM, ["whole-role"])
+        await stores.role_catalogue.grant_roles("demo-id", IN_TEAM, ["whole-role"])
         of_other = RoleHolder(HolderKind.CLIENT_SCOPE, "x")
-        await stores.role_catalogue.give("other-id", of_other, ["part-role"])
+        await stores.role_catalogue.grant_roles("other-id", of_other, ["part-role"])
     found = await stored.lookups.realm("demo")
     assert found is not None
     in_team = EffectiveRoles(("part", "whole"), (("web", ("own",)),))
@@ -63,7 +63,7 @@ async def test_a_realm_comes_with_its_scopes_by_name_and_the_roles_in_them(
 
 async def test_a_realm_without_scopes_has_none(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        await stores.client_scopes.remove("other-id", "x")
+        await stores.client_scopes.remove_value("other-id", "x")
     found = await stored.lookups.realm("other")
     assert found is not None
     assert found.value.client_scopes == ()
@@ -73,17 +73,17 @@ async def test_a_change_to_a_scope_or_to_its_roles_is_seen(stored: SqlDatabase) 
     before = await stored.lookups.realm("demo")
     assert await stored.lookups.realm("demo", before) is before
     async with stored.write() as stores:
-        await stores.role_catalogue.give("demo-id", IN_TEAM, ["part-role"])
+        await stores.role_catalogue.grant_roles("demo-id", IN_TEAM, ["part-role"])
     after = await stored.lookups.realm("demo", before)
     assert after is not before
     async with stored.write() as stores:
-        await stores.client_scopes.remove("demo-id", FREE.id)
+        await stores.client_scopes.remove_value("demo-id", FREE.id)
     last = await stored.lookups.realm("demo", after)
     assert last is not None
     assert [bound.scope.name for bound in last.value.client_scopes] == ["team", "x"]
 
 
-async def test_a_client_comes_with_its_own_roles_and_those_in_its_scope_mappings(
+async def test_a_client_comes_with_own_roles_and_scope_mappings(
     stored: SqlDatabase,
 ) -> None:
     async def in_scope(client_id: str) -> EffectiveRoles:
@@ -93,7 +93,7 @@ async def test_a_client_comes_with_its_own_roles_and_those_in_its_scope_mappings
 
     assert await in_scope("app") == EffectiveRoles((), (("app", ("read",)),))
     async with stored.write() as stores:
-        await stores.role_catalogue.give("demo-id", IN_APP, ["part-role"])
+        await stores.role_catalogue.grant_roles("demo-id", IN_APP, ["part-role"])
     assert await in_scope("app") == EffectiveRoles(
         ("part", "whole"), (("app", ("read",)), ("web", ("own",)))
     )
@@ -102,13 +102,13 @@ async def test_a_client_comes_with_its_own_roles_and_those_in_its_scope_mappings
 async def test_a_client_of_full_scope_keeps_no_list_of_it(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
         of_web = RoleHolder(HolderKind.CLIENT, "web-uuid")
-        await stores.role_catalogue.give("demo-id", of_web, ["part-role"])
+        await stores.role_catalogue.grant_roles("demo-id", of_web, ["part-role"])
     found = await stored.lookups.client("demo-id", "web")
     assert found is not None
     assert found.value.scope_roles == EffectiveRoles()
 
 
-async def test_a_user_comes_with_the_attributes_of_its_groups_the_nearest_first(
+async def test_a_user_comes_with_group_attributes_nearest_first(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:

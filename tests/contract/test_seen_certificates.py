@@ -45,7 +45,7 @@ async def listed(
 ) -> list[SeenCertificate]:
     async with database.read() as stores:
         within = None if days is None else days * DAY
-        return list(await stores.seen_certificates.list(realm, now, within, 100))
+        return list(await stores.seen_certificates.list_certificates(realm, now, within, 100))
 
 
 async def ids(
@@ -56,7 +56,7 @@ async def ids(
     return [str(int.from_bytes(base64url.decode(each.id))) for each in found]
 
 
-async def test_a_certificate_is_written_once_a_day_with_its_client_and_user(
+async def test_a_certificate_is_written_once_a_day_with_its_owner(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")
@@ -66,7 +66,7 @@ async def test_a_certificate_is_written_once_a_day_with_its_client_and_user(
     seen.note("demo-id", leaf(), NOW)
     seen.note_use("demo-id", leaf(), "till", None)
     seen.note_use("demo-id", leaf(), None, "alice-uuid")
-    await seen.write()
+    await seen.write_sightings()
     (first,) = await listed(database)
     assert (first.realm, first.subject, first.issuer) == ("demo", "CN=device", "CN=Devices,O=Acme")
     assert (first.client, first.username, first.last_seen_at) == ("till", "alice", TODAY)
@@ -74,20 +74,20 @@ async def test_a_certificate_is_written_once_a_day_with_its_client_and_user(
     # The same day: nothing waits, whichever client uses it.
     seen.note("demo-id", leaf(), NOW + timedelta(hours=11))
     seen.note_use("demo-id", leaf(), "other", None)
-    await seen.write()
+    await seen.write_sightings()
     assert await listed(database) == [first]
     other_worker = SeenCertificates(database)
     other_worker.note("demo-id", leaf(), NOW)
     other_worker.note_use("demo-id", leaf(), "other", None)
-    await other_worker.write()
+    await other_worker.write_sightings()
     assert await listed(database) == [first]
 
     seen.note("demo-id", leaf(), NOW + DAY)
-    await seen.write()
+    await seen.write_sightings()
     assert await listed(database) == [replace(first, last_seen_at=TODAY + DAY)]
 
 
-async def test_what_is_due_comes_first_and_a_renewed_certificate_not_at_all(
+async def test_due_certificates_come_first_and_renewed_ones_never(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo", "other")
@@ -96,13 +96,13 @@ async def test_what_is_due_comes_first_and_a_renewed_certificate_not_at_all(
     for each in (leaf("late", 1, 29), leaf("soon", 2, 3), leaf("far", 3, 40), short):
         seen.note("demo-id", each, NOW)
     seen.note("other-id", leaf("late", 1, 29), NOW)
-    await seen.write()
+    await seen.write_sightings()
     assert await ids(database) == ["2", "1"]
     assert await ids(database, 7) == ["2"]
     assert await ids(database, None) == ["4", "2", "1", "3"]
     assert await ids(database, realm=None) == ["2", "1", "1"]
     seen.note("demo-id", leaf("soon", 5, 200), NOW)
-    await seen.write()
+    await seen.write_sightings()
     assert await ids(database) == ["1"]
     async with database.read() as stores:
         found = await stores.seen_certificates.summarize(NOW)
@@ -112,7 +112,7 @@ async def test_what_is_due_comes_first_and_a_renewed_certificate_not_at_all(
     }
 
 
-async def test_devices_that_differ_in_an_alternative_name_alone_are_all_listed(
+async def test_devices_differing_in_an_alternative_name_are_all_listed(
     database: SqlDatabase,
 ) -> None:
     """Certificates of a template often have one subject, or none."""
@@ -120,10 +120,10 @@ async def test_devices_that_differ_in_an_alternative_name_alone_are_all_listed(
     seen = SeenCertificates(database)
     for number, left in ((1, 5), (2, 20)):
         seen.note("demo-id", replace(leaf("any", number, left), names_digest=bytes([number])), NOW)
-    await seen.write()
+    await seen.write_sightings()
     assert await ids(database) == ["1", "2"]
     seen.note("demo-id", replace(leaf("any", 3, 200), names_digest=b"\1"), NOW)
-    await seen.write()
+    await seen.write_sightings()
     assert await ids(database) == ["2"]
 
 
@@ -136,7 +136,7 @@ async def test_a_realm_keeps_the_certificates_that_were_seen_last(
     seen.note("other-id", leaf("a", 1), NOW)
     for number, name in enumerate("abc", start=1):
         seen.note("demo-id", leaf(name, number), NOW + number * DAY)
-        await seen.write()
+        await seen.write_sightings()
     assert await ids(database) == ["2", "3"]
     assert await ids(database, realm="other") == ["1"]
 
@@ -147,7 +147,7 @@ async def test_certificates_that_expired_a_while_ago_are_forgotten(database: Sql
     seen.note("demo-id", leaf("old", 1, -8), NOW)
     seen.note("demo-id", leaf("late", 2, -6), NOW)
     seen.note("gone-id", leaf("nowhere", 3, 1), NOW)
-    await seen.write()
+    await seen.write_sightings()
     async with database.write() as stores:
         await stores.seen_certificates.purge(NOW - KEPT_AFTER_EXPIRY)
     assert await ids(database) == ["2"]
@@ -179,10 +179,10 @@ async def test_sightings_of_an_outage_are_written_after_it(database: SqlDatabase
     seen = SeenCertificates(outage)
     seen.note("demo-id", leaf(), NOW)
     with pytest.raises(StoreUnavailable):
-        await seen.write()
+        await seen.write_sightings()
     seen.note_use("demo-id", leaf(), "till", None)
     outage.is_away = False
-    await seen.write()
+    await seen.write_sightings()
     assert [each.client for each in await listed(database)] == ["till"]
 
 
@@ -193,5 +193,5 @@ async def test_a_certificate_that_was_written_today_causes_no_write(database: Sq
     seen = SeenCertificates(counted)
     for instant in (NOW, NOW + timedelta(hours=11), NOW + timedelta(hours=12)):
         seen.note("demo-id", leaf(), instant)
-        await seen.write()
+        await seen.write_sightings()
     assert counted.writes == 2

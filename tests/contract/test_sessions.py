@@ -36,10 +36,10 @@ async def test_a_session_comes_back_as_stored(storage: SessionStorage) -> None:
     )
     await _add(storage, stored, storage.session("plain"))
     async with storage.open() as store:
-        assert await store.find("demo-id", "one-session") == stored
-        assert await store.find("demo-id", "plain-session") == storage.session("plain")
-        assert await store.find("demo-id", "ghost") is None
-        assert await store.find("demo-id", "one-session\0") is None
+        assert await store.find_session("demo-id", "one-session") == stored
+        assert await store.find_session("demo-id", "plain-session") == storage.session("plain")
+        assert await store.find_session("demo-id", "ghost") is None
+        assert await store.find_session("demo-id", "one-session\0") is None
 
 
 async def test_a_session_is_added_once(storage: SessionStorage) -> None:
@@ -47,7 +47,7 @@ async def test_a_session_is_added_once(storage: SessionStorage) -> None:
     with pytest.raises(AlreadyExists):
         await _add(storage, storage.session("one", user_id="bob-uuid"))
     async with storage.open() as store:
-        assert await store.find("demo-id", "one-session") == storage.session("one")
+        assert await store.find_session("demo-id", "one-session") == storage.session("one")
         assert await store.of_user("demo-id", "bob-uuid") == ()
 
 
@@ -58,7 +58,7 @@ async def test_a_client_joins_and_its_part_is_replaced(storage: SessionStorage) 
     async with storage.open() as store:
         assert await store.join("demo-id", "one-session", first, LATER)
         assert await store.join("demo-id", "one-session", second, LATER)
-        found = await store.find("demo-id", "one-session")
+        found = await store.find_session("demo-id", "one-session")
         listed = await store.of_client("demo-id", "browser-uuid", 0, 10)
     expected = storage.session(
         "one",
@@ -69,7 +69,7 @@ async def test_a_client_joins_and_its_part_is_replaced(storage: SessionStorage) 
     assert listed == (expected,)
 
 
-async def test_a_refresh_moves_the_part_of_who_takes_part_and_brings_nobody_back(
+async def test_a_refresh_moves_parts_in_use_and_restores_none(
     storage: SessionStorage,
 ) -> None:
     await _add(storage, storage.session("one", "device", "browser"))
@@ -77,7 +77,7 @@ async def test_a_refresh_moves_the_part_of_who_takes_part_and_brings_nobody_back
     async with storage.open() as store:
         assert await store.refresh("demo-id", "one-session", moved, LATER)
     async with storage.open() as store:
-        found = await store.find("demo-id", "one-session")
+        found = await store.find_session("demo-id", "one-session")
         assert found is not None
         assert found.refreshed_at == NOW + _SECOND
         assert found.clients["device-uuid"] == moved
@@ -88,7 +88,7 @@ async def test_a_refresh_moves_the_part_of_who_takes_part_and_brings_nobody_back
         assert not await store.refresh("demo-id", "ghost", late, LATER)
         assert not await store.refresh("other-id", "one-session", part("browser"), LATER)
     async with storage.open() as store:
-        found = await store.find("demo-id", "one-session")
+        found = await store.find_session("demo-id", "one-session")
         assert found is not None
         assert set(found.clients) == {"browser-uuid"}
         assert found.refreshed_at == NOW + _SECOND
@@ -113,7 +113,7 @@ async def test_only_the_client_session_that_was_read_is_changed(storage: Session
                 refreshed = await store.refresh(*given, expected=expected)
                 assert refreshed == (fits and current is not None)
                 assert await store.join(*given, expected=expected) == fits
-                found = await store.find("demo-id", "one-session")
+                found = await store.find_session("demo-id", "one-session")
             assert found is not None
             assert found.clients.get("device-uuid") == (moved if fits else current)
 
@@ -127,7 +127,7 @@ async def test_an_ended_session_is_not_joined(storage: SessionStorage) -> None:
         assert not await store.join("demo-id", "one-session", part("device"), LATER)
         assert not await store.join("demo-id", "ghost", part("device"), LATER)
     async with storage.open() as store:
-        assert await store.find("demo-id", "one-session") is None
+        assert await store.find_session("demo-id", "one-session") is None
         assert await store.of_user("demo-id", "alice-uuid") == ()
         assert await store.of_client("demo-id", "device-uuid", 0, 10) == ()
         assert await store.count_of_client("demo-id", "device-uuid") == 0
@@ -151,7 +151,7 @@ async def test_an_end_among_refreshes_is_the_end(storage: SessionStorage) -> Non
         answers = await asyncio.gather(*work)
         assert answers[5], "the end met a session"
         async with storage.open() as store:
-            assert await store.find("demo-id", name) is None
+            assert await store.find_session("demo-id", name) is None
     async with storage.open() as store:
         assert await store.of_user("demo-id", "alice-uuid") == ()
         assert await store.count_of_client("demo-id", "device-uuid") == 0
@@ -163,16 +163,18 @@ async def test_a_session_goes_with_its_last_client(storage: SessionStorage) -> N
         await store.leave("demo-id", "one-session", "ghost-uuid")
         await store.leave("demo-id", "one-session", "device-uuid")
         await store.leave("demo-id", "one-session", "device-uuid")
-        assert await store.find("demo-id", "one-session") == storage.session("one", "browser")
+        assert await store.find_session("demo-id", "one-session") == storage.session(
+            "one", "browser"
+        )
         assert await store.count_of_client("demo-id", "device-uuid") == 0
         await store.leave("demo-id", "one-session", "browser-uuid")
         await store.leave("demo-id", "plain-session", "browser-uuid")
         assert await store.of_user("demo-id", "alice-uuid") == (storage.session("plain"),)
-        assert await store.find("demo-id", "one-session") is None
+        assert await store.find_session("demo-id", "one-session") is None
         assert await store.count_of_client("demo-id", "browser-uuid") == 0
 
 
-async def test_a_client_leaves_all_its_sessions_and_ends_those_it_was_alone_in(
+async def test_a_deleted_client_leaves_its_sessions_and_ends_its_own(
     storage: SessionStorage,
 ) -> None:
     await _add(
@@ -191,9 +193,9 @@ async def test_a_client_leaves_all_its_sessions_and_ends_those_it_was_alone_in(
         assert sorted(session.id for session in left) == ["others-session", "shared-session"]
         assert [tuple(session.clients) for session in left] == [("browser-uuid",)] * 2
         assert await store.count_of_client("demo-id", "device-uuid") == 0
-        assert await store.find("demo-id", "alone-0-session") is None
+        assert await store.find_session("demo-id", "alone-0-session") is None
         assert await store.count_of_client("other-id", "device-uuid") == 1
-        assert await store.find("other-id", "alone-0-session") is not None
+        assert await store.find_session("other-id", "alone-0-session") is not None
 
 
 async def test_all_sessions_of_a_user_end_and_no_others(storage: SessionStorage) -> None:
@@ -204,7 +206,7 @@ async def test_all_sessions_of_a_user_end_and_no_others(storage: SessionStorage)
     async with storage.open() as store:
         assert await store.end_of_user("demo-id", "alice-uuid") == 2
         assert await store.end_of_user("demo-id", "alice-uuid") == 0
-        assert await store.find("demo-id", "two-session") is None
+        assert await store.find_session("demo-id", "two-session") is None
         assert await store.count_of_client("demo-id", "device-uuid") == 0
         assert await store.of_user("demo-id", "bob-uuid") == (theirs,)
         assert await store.of_user("other-id", "alice-uuid") == (elsewhere,)
@@ -219,7 +221,7 @@ async def test_all_sessions_of_a_realm_end_and_no_others(storage: SessionStorage
         assert await store.end_of_realm("demo-id") == 0
         assert await store.of_user("demo-id", "alice-uuid") == ()
         assert await store.count_of_client("demo-id", "device-uuid") == 0
-        assert await store.find("other-id", "one-session") == elsewhere
+        assert await store.find_session("other-id", "one-session") == elsewhere
         assert await store.end_of_realm("other-id") == 1
 
 
@@ -261,7 +263,7 @@ async def test_a_session_of_another_realm_is_out_of_reach(storage: SessionStorag
     ours = storage.session("one", "device", of="demo")
     await _add(storage, ours)
     async with storage.open() as store:
-        assert await store.find("other-id", "one-session") is None
+        assert await store.find_session("other-id", "one-session") is None
         assert not await store.join("other-id", "one-session", part("device"), LATER)
         await store.leave("other-id", "one-session", "device-uuid")
         assert not await store.end("other-id", "one-session")
@@ -270,4 +272,4 @@ async def test_a_session_of_another_realm_is_out_of_reach(storage: SessionStorag
         assert await store.of_user("other-id", "alice-uuid") == ()
         assert await store.of_client("other-id", "device-uuid", 0, 10) == ()
         assert await store.count_of_client("other-id", "device-uuid") == 0
-        assert await store.find("demo-id", "one-session") == ours
+        assert await store.find_session("demo-id", "one-session") == ours

@@ -80,7 +80,7 @@ async def bound(imports: Imports) -> tuple[FlowStep, ...] | None:
 
 async def documents(imports: Imports, kind: DocumentKind) -> dict[str, Any]:
     async with imports.database.read() as stores:
-        return dict(await stores.documents.list("acme", kind))
+        return dict(await stores.documents.list_documents("acme", kind))
 
 
 async def exported(imports: Imports) -> dict[str, Any]:
@@ -98,7 +98,7 @@ async def flow_of(imports: Imports, alias: str) -> dict[str, Any]:
     return dict(found)
 
 
-async def test_a_flow_that_a_file_brings_and_binds_asks_for_what_it_says(
+async def test_an_imported_and_bound_flow_is_in_force(
     imports_everywhere: Imports,
 ) -> None:
     imports = imports_everywhere
@@ -113,7 +113,7 @@ async def test_a_flow_that_a_file_brings_and_binds_asks_for_what_it_says(
     assert imports.messages.topics == [realm_topic("acme")]
 
 
-async def test_a_new_realm_takes_the_ids_of_the_file_for_its_clients_name_flows_by_them(
+async def test_clients_of_a_new_realm_name_flows_by_ids_of_the_file(
     imports: Imports,
 ) -> None:
     own = {"authenticationFlowBindingOverrides": {"direct_grant": STRICT_ID}}
@@ -124,7 +124,7 @@ async def test_a_new_realm_takes_the_ids_of_the_file_for_its_clients_name_flows_
     assert flow.steps == ALWAYS_CODE.steps
 
 
-async def test_a_flow_that_the_realm_has_already_keeps_its_id_and_those_of_its_steps(
+async def test_a_known_flow_keeps_its_id_and_those_of_its_steps(
     imports: Imports,
 ) -> None:
     await imports.run(ACME)
@@ -149,7 +149,7 @@ async def test_a_standard_flow_of_a_file_takes_the_place_of_the_realms(imports: 
     ]
 
 
-async def test_a_part_that_gets_the_id_of_the_file_is_still_the_part_of_its_flow(
+async def test_a_sub_flow_with_the_files_id_stays_in_its_flow(
     imports: Imports,
 ) -> None:
     part = {**INNER, "id": "inner-id", "alias": "Direct Grant - Conditional OTP", "builtIn": True}
@@ -201,7 +201,7 @@ def without_ids(flow: dict[str, Any]) -> dict[str, Any]:
     return {**flow, "id": None}
 
 
-async def test_an_export_put_back_changes_nothing_and_into_a_new_realm_all(
+async def test_a_reimported_export_changes_nothing_or_recreates_all(
     imports_everywhere: Imports,
 ) -> None:
     imports = imports_everywhere
@@ -216,7 +216,7 @@ async def test_an_export_put_back_changes_nothing_and_into_a_new_realm_all(
     assert [await documents(imports, kind) for kind in KINDS] == rows
     assert await exported(imports) == before
     async with imports.database.write() as stores:
-        await stores.realms.remove("acme")
+        await stores.realms.remove_realm("acme")
     await imports.run(before)
     again = await exported(imports)
     for name in ("authenticationFlows", "authenticatorConfig", "requiredActions", *texts):
@@ -359,22 +359,20 @@ async def test_two_flows_may_contain_the_same_sub_flow(imports: Imports) -> None
 
 
 @pytest.mark.parametrize("alias", ["browser", "clients"])
-async def test_nobody_signs_in_by_a_flow_of_a_file_that_begins_no_password_grant(
-    imports: Imports, alias: str
-) -> None:
+async def test_an_imported_flow_of_pages_is_no_password_grant(imports: Imports, alias: str) -> None:
     await imports.run({**ACME, "directGrantFlow": alias})
     assert (await exported(imports))["directGrantFlow"] == alias
     assert await bound(imports) is None
 
 
-async def test_no_client_authenticates_by_a_flow_of_a_file_for_something_else(
+async def test_an_imported_flow_for_users_authenticates_no_client(
     imports: Imports,
 ) -> None:
     await imports.run({**ACME, "clientAuthenticationFlow": "browser"})
     assert (await stored(imports)).sign_in.client_methods == frozenset()
 
 
-async def test_nobody_signs_in_by_a_bound_flow_while_a_file_leaves_it_without_effect(
+async def test_a_bound_flow_without_effect_signs_in_no_user(
     imports: Imports,
 ) -> None:
     await imports.run(file(STRICT, directGrantFlow="strict"))
@@ -397,7 +395,7 @@ async def test_a_client_has_no_flow_of_its_own_that_does_not_exist(
     assert await refused(imports, {**ACME, "clients": [client]}) == [path]
 
 
-async def test_nobody_signs_in_to_a_client_by_a_flow_of_its_own_that_could_do_nothing(
+async def test_a_clients_own_flow_without_effect_signs_in_no_user(
     imports: Imports,
 ) -> None:
     browser = next(flow for flow in default_flows("acme").values() if flow.alias == "browser")

@@ -58,7 +58,7 @@ async def _add(
         await asyncio.Event().wait()
 
 
-async def test_a_transaction_is_committed_at_its_end_and_undone_by_an_exception(
+async def test_a_transaction_commits_at_its_end_or_rolls_back(
     connecting: Connecting,
 ) -> None:
     engine = await _engine(connecting)
@@ -85,7 +85,7 @@ async def test_what_a_connection_did_outside_a_transaction_is_undone(
 
 @pytest.mark.parametrize("turns", range(4))
 @pytest.mark.parametrize("way", ["begin", "connect"])
-async def test_a_second_cancellation_does_not_tear_the_connection_from_its_pool(
+async def test_a_second_cancellation_keeps_the_connection_in_its_pool(
     connecting: Connecting, way: str, turns: int
 ) -> None:
     """The first ends the transaction, the second meets the rollback or the way back to the pool."""

@@ -50,7 +50,7 @@ async def test_a_transaction_that_fails_half_way_leaves_nothing(database: SqlDat
     with pytest.raises(Interruption):
         await fail_half_way()
     async with database.read() as stores:
-        assert await stores.realms.list() == ()
+        assert await stores.realms.list_realms() == ()
 
 
 async def test_a_refusal_spoils_the_transaction_even_when_swallowed(
@@ -68,7 +68,7 @@ async def test_a_refusal_spoils_the_transaction_even_when_swallowed(
     with pytest.raises(AlreadyExists, match="Realm taken already exists"):
         await swallow_a_refusal()
     async with database.read() as stores:
-        assert [found.name for found in await stores.realms.list()] == ["taken"]
+        assert [found.name for found in await stores.realms.list_realms()] == ["taken"]
 
 
 async def test_nothing_can_be_written_in_a_reading_transaction(database: SqlDatabase) -> None:
@@ -80,11 +80,11 @@ async def test_nothing_can_be_written_in_a_reading_transaction(database: SqlData
 async def test_a_reader_sees_one_snapshot(database: SqlDatabase) -> None:
     await store_realms(database, "before")
     async with database.read() as stores:
-        assert len(await stores.realms.list()) == 1
+        assert len(await stores.realms.list_realms()) == 1
         await store_realms(database, "after")
-        assert len(await stores.realms.list()) == 1
+        assert len(await stores.realms.list_realms()) == 1
     async with database.read() as stores:
-        assert len(await stores.realms.list()) == 2
+        assert len(await stores.realms.list_realms()) == 2
 
 
 async def test_deleting_a_realm_leaves_nothing_of_it(database: SqlDatabase) -> None:
@@ -141,8 +141,8 @@ async def _read_users(database: SqlDatabase) -> dict[int, int]:
     """Return how many users each numbered realm has."""
     async with database.read() as stores:
         found = {
-            int(stored.name.removeprefix("r")): len(await stores.users.list(stored.id))
-            for stored in await stores.realms.list()
+            int(stored.name.removeprefix("r")): len(await stores.users.list_users(stored.id))
+            for stored in await stores.realms.list_realms()
         }
     await database.dispose()
     return found

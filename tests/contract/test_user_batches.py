@@ -45,7 +45,7 @@ async def test_service_accounts_come_alone_where_they_are_asked_for(database: Sq
     assert await _names(database, accounts_only=True) == [["account"]]
 
 
-async def test_a_user_comes_without_what_its_namesake_in_another_realm_has(
+async def test_a_user_comes_without_data_of_a_namesake_elsewhere(
     database: SqlDatabase,
 ) -> None:
     await _store(database)

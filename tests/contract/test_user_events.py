@@ -57,7 +57,7 @@ async def test_events_go_with_their_realm(database: SqlDatabase) -> None:
     await store_realms(database, "demo")
     await _store(database, user_event("1"))
     async with database.write() as stores:
-        await stores.realms.remove("demo-id")
+        await stores.realms.remove_realm("demo-id")
     await store_realms(database, "demo")
     assert await _found(database) == []
 
@@ -81,7 +81,7 @@ async def test_the_newest_come_first_unless_the_oldest_are_wanted(database: SqlD
 
 
 @pytest.mark.parametrize("query", [_ALL, UserEventQuery(names=("LOGIN", "LOGOUT"))])
-async def test_pages_follow_each_other_also_among_events_of_one_instant(
+async def test_pages_continue_among_events_of_one_instant(
     database: SqlDatabase, query: UserEventQuery
 ) -> None:
     await store_realms(database, "demo")
@@ -151,7 +151,7 @@ async def test_each_filter_and_any_of_them_together_find_what_matches(
 
 
 @pytest.mark.parametrize("unfit", ["a" * 256, "NUL \0", "lone \ud800"])
-async def test_a_name_that_a_store_cannot_hold_is_refused_with_its_batch(
+async def test_a_name_that_a_store_cannot_hold_refuses_its_batch(
     database: SqlDatabase, unfit: str
 ) -> None:
     await store_realms(database, "demo")
@@ -174,10 +174,10 @@ async def test_the_oldest_are_removed_so_many_at_a_time(database: SqlDatabase) -
     events = [user_event(str(number)) for number in range(1, 6)]
     await _store(database, *events, user_event("1", of="other"))
     async with database.write() as stores:
-        assert await stores.user_events.remove("demo-id", events[3].time, 2) == 2
+        assert await stores.user_events.remove_oldest("demo-id", events[3].time, 2) == 2
     assert await _found(database) == ["5", "4", "3"]
     async with database.write() as stores:
-        assert await stores.user_events.remove("demo-id", events[3].time, 2) == 1
+        assert await stores.user_events.remove_oldest("demo-id", events[3].time, 2) == 1
     assert await _found(database) == ["5", "4"]
     async with database.read() as stores:
         assert len(await stores.user_events.page("other-id", _ALL, EventPage())) == 1

@@ -25,7 +25,7 @@ async def stream(imports: Imports, users: Iterable[Any], **how: Any) -> ImportPr
 
 async def names(imports: Imports) -> set[str]:
     async with imports.database.read() as stores:
-        return {user.username for user in await stores.users.list("acme")}
+        return {user.username for user in await stores.users.list_users("acme")}
 
 
 def people(*numbers: int) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ async def test_a_service_account_comes_with_its_client_only(acme: Imports) -> No
         ({"username": "u5", "id": "taken"}, "users[5]"),
     ],
 )
-async def test_a_wrong_user_is_named_by_number_and_field_and_ends_it_or_is_left_out(
+async def test_a_wrong_user_is_named_and_ends_the_import_or_is_skipped(
     acme: Imports, wrong: Any, path: str
 ) -> None:
     users = [{"username": "first", "id": "taken"}, *people(2, 3, 4), wrong, *people(6, 7)]

@@ -70,8 +70,8 @@ async def _store_people(database: SqlDatabase) -> SqlDatabase:
 async def _found(database: SqlDatabase, query: UserQuery, of: str = "demo-id") -> str:
     """Return the usernames, after counting them too."""
     async with database.read() as stores:
-        users = await stores.users.search(of, query, 0, 100)
-        assert await stores.users.count(of, query) == len(users)
+        users = await stores.users.search_users(of, query, 0, 100)
+        assert await stores.users.count_users(of, query) == len(users)
     return " ".join(found.username for found in users)
 
 
@@ -100,7 +100,7 @@ async def test_a_user_is_found_by_id_and_by_address(unchanged_people: SqlDatabas
         assert await stores.users.find_by_email("other-id", "alice@example.test") is None
 
 
-async def test_of_several_users_with_one_address_the_first_by_name_is_found(
+async def test_of_users_sharing_an_address_the_first_by_name_is_found(
     people: SqlDatabase,
 ) -> None:
     async with people.write() as stores:
@@ -268,13 +268,18 @@ async def test_a_text_that_grows_when_it_is_compared_finds_nobody(
 async def test_pages_follow_each_other_in_the_order_of_names(unchanged_people: SqlDatabase) -> None:
     async with unchanged_people.read() as stores:
         pages = [
-            [found.username for found in await stores.users.search("demo-id", UserQuery(), *page)]
+            [
+                found.username
+                for found in await stores.users.search_users("demo-id", UserQuery(), *page)
+            ]
             for page in ((0, 2), (2, 2), (6, 2), (8, 2), (1, 0), (3, 100))
         ]
         of_some = [
             [
                 found.username
-                for found in await stores.users.search("demo-id", UserQuery(search="*a"), *page)
+                for found in await stores.users.search_users(
+                    "demo-id", UserQuery(search="*a"), *page
+                )
             ]
             for page in ((0, 2), (2, 2), (4, 2), (6, 2), (1, 0), (1, 100))
         ]
@@ -364,7 +369,7 @@ async def test_whoever_changes_users_changes_what_is_found(
         assert await _found(people, UserQuery(username=part)) == _CHANGES[statement]
 
 
-async def test_what_the_version_before_wrote_is_read_and_the_other_way_round(
+async def test_documents_of_the_version_before_are_read_and_vice_versa(
     people: SqlDatabase, stored_database: StoredDatabase
 ) -> None:
     """Both keep attributes, actions and notBefore in the document, under Keycloak's names."""

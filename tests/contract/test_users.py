@@ -7,10 +7,13 @@ import pytest
 
 from gateway.admin.access.lookups import ListingPage
 from gateway.admin.access.rights import AdminRole, Rights
+from gateway.admin.changes import Changes
 from gateway.admin.users.listing import UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.realm_imports import Messages
+from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, client, credential, realm, store_realms, user
 
 
@@ -70,7 +73,10 @@ async def test_users_are_listed_by_name_and_realm(database: SqlDatabase) -> None
             await stores.users.add(user(name, of="demo"))
         await stores.users.add(user("theirs", of="other"))
     async with database.read() as stores:
-        assert [found.username for found in await stores.users.list("demo-id")] == ["bob", "zoe"]
+        assert [found.username for found in await stores.users.list_users("demo-id")] == [
+            "bob",
+            "zoe",
+        ]
         assert await stores.users.known("demo-id", ["bob", "theirs"]) == {"bob"}
 
 
@@ -163,15 +169,15 @@ async def test_who_has_a_one_time_password_is_told_on_every_page(database: SqlDa
             held = credential(f"{name}-uuid", type=kind)
             await stores.users.set_credential("other-id" if name == "carol" else "demo-id", held)
     rights = Rights(frozenset({AdminRole.VIEW_USERS}))
-    listing, demo = UserListing(database), realm("demo")
-    users = await listing.page(demo, rights, UserQuery(), ListingPage(), brief=False)
+    listing, demo = UserListing(Changes(database, SetClock(NOW), Messages())), realm("demo")
+    users = await listing.list_users(demo, rights, UserQuery(), ListingPage(), brief=False)
     assert {found["username"]: found["totp"] for found in users} == {
         "alice": True,
         "bob": False,
         "carol": False,
     }
-    assert (await listing.one(demo, rights, "alice-uuid"))["totp"] is True
-    assert (await listing.one(demo, rights, "carol-uuid"))["totp"] is False
+    assert (await listing.get_user_document(demo, rights, "alice-uuid"))["totp"] is True
+    assert (await listing.get_user_document(demo, rights, "carol-uuid"))["totp"] is False
 
 
 async def test_the_store_alone_says_when_a_user_was_added(database: SqlDatabase) -> None:

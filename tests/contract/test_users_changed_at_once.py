@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gateway.admin.changes import Changes
-from gateway.admin.sessions import UserSessions
-from gateway.admin.users.administration import UserActivation
+from gateway.admin.sessions import SessionAdministration
+from gateway.admin.users.administration import UserAdministration
 from gateway.authentication.brute_force_protection import is_locked_for_good
 from gateway.authentication.errors import SignInRefused
 from gateway.domain.ports.storage import Stores
@@ -44,21 +44,24 @@ class Operator:
         self.gateway = gateway
         self.database = database
         changes = Changes(database, gateway.clock, gateway.invalidation)
-        self.activation = UserActivation(changes, gateway.failures)
+        unused: Any = None
+        self.activation = UserAdministration(changes, unused, unused, gateway.failures)
         online = RedisSessions(gateway.client, gateway.clock)
-        self.sessions = UserSessions(database, changes, online)
+        self.sessions = SessionAdministration(changes, online)
 
     async def unlock(self) -> None:
         """End the lock-out of alice."""
-        await self.activation.unlock(await acting_on(self.database, "demo"), "alice-uuid")
+        await self.activation.unlock_user(await acting_on(self.database, "demo"), "alice-uuid")
 
     async def disable(self) -> None:
         """Disable alice."""
-        await self.activation.disable(await acting_on(self.database, "demo"), "alice-uuid")
+        await self.activation.disable_user(await acting_on(self.database, "demo"), "alice-uuid")
 
     async def log_out(self) -> None:
         """End all sessions of alice."""
-        await self.sessions.end_all(await acting_on(self.database, "demo"), "alice-uuid")
+        await self.sessions.end_sessions_of_user(
+            await acting_on(self.database, "demo"), "alice-uuid"
+        )
 
     async def guess(self) -> None:
         """Give a wrong password, one too many."""

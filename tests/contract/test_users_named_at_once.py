@@ -122,7 +122,7 @@ async def test_addresses_are_shared_where_the_realm_allows_it(database: SqlDatab
     assert await add(database, user("ann", id="again"), DUPLICATES) == NAME
 
 
-async def test_a_name_may_be_anothers_address_where_nobody_signs_in_by_address(
+async def test_a_name_may_be_anothers_address_without_address_sign_in(
     database: SqlDatabase,
 ) -> None:
     await store_realms(database, "demo")
@@ -141,9 +141,9 @@ async def test_what_a_removed_user_had_is_gone_with_it(database: SqlDatabase) ->
     ann = user("ann", email="x@demo.test", attributes={"a": ("1",)})
     assert await add(database, ann) is None
     async with database.write() as stores:
-        assert not await stores.users.remove("other-id", ann.id)
-        assert await stores.users.remove("demo-id", ann.id)
-        assert not await stores.users.remove("demo-id", ann.id)
+        assert not await stores.users.remove_user("other-id", ann.id)
+        assert await stores.users.remove_user("demo-id", ann.id)
+        assert not await stores.users.remove_user("demo-id", ann.id)
     async with database.read() as stores:
         assert await stores.users.find_by_id("demo-id", ann.id) is None
     assert await add(database, ann) is None

@@ -54,7 +54,7 @@ class _Queue:
 
     async def statuses(self) -> list[tuple[str, int, bool]]:
         async with self.database.read() as stores:
-            found = await stores.webhooks.list("demo-id", 0, 100)
+            found = await stores.webhooks.list_deliveries("demo-id", 0, 100)
         return [(each.id, each.attempts, each.failed_at is not None) for each in found]
 
     async def change_realm(self, secret: Secret | None, **attributes: str) -> None:
@@ -98,7 +98,7 @@ async def test_an_event_is_claimed_by_one_until_its_lease_is_over(queue: _Queue)
     assert sorted(await queue.claim()) == ["1", "2"]
 
 
-async def test_an_event_comes_again_until_it_is_confirmed_and_is_the_same_each_time(
+async def test_an_event_is_resent_identically_until_confirmed(
     queue: _Queue,
 ) -> None:
     await queue.add("1")
@@ -128,7 +128,7 @@ async def test_a_secret_in_base64_is_the_bytes_it_stands_for(queue: _Queue) -> N
     assert not queue.receiver.confirmed[0].is_signed()
 
 
-async def test_an_event_is_given_up_after_a_day_or_where_its_receiver_is_gone(
+async def test_an_event_is_dropped_after_a_day_or_without_a_receiver(
     queue: _Queue,
 ) -> None:
     await queue.add("1")
@@ -149,7 +149,7 @@ async def test_an_event_is_given_up_after_a_day_or_where_its_receiver_is_gone(
     assert await queue.statuses() == []
 
 
-async def test_a_private_address_gets_no_event_unless_the_operator_allows_it(
+async def test_a_private_address_gets_events_only_by_configuration(
     queue: _Queue,
 ) -> None:
     await queue.add("1")
@@ -167,7 +167,7 @@ async def test_an_event_of_a_realm_without_a_webhook_is_given_up(queue: _Queue) 
     assert (failed.is_last, queue.receiver.confirmed) == (True, [])
 
 
-async def test_an_event_waits_where_the_encryption_key_does_not_open_the_realm(
+async def test_an_event_waits_while_the_key_does_not_open_the_realm(
     queue: _Queue,
 ) -> None:
     await queue.add("1")
@@ -177,7 +177,7 @@ async def test_an_event_waits_where_the_encryption_key_does_not_open_the_realm(
     assert await queue.statuses() == [("1", 1, False)]
 
 
-async def test_such_a_realm_keeps_no_events_of_others_from_the_database(queue: _Queue) -> None:
+async def test_such_a_realm_does_not_delay_events_of_others(queue: _Queue) -> None:
     await queue.break_secret()
     log = structlog.get_logger()
     failed = user_event("1", error="invalid_user_credentials")

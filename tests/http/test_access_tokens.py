@@ -59,7 +59,7 @@ def test_the_claims_of_a_service_account_are_keycloaks(wire: Wire) -> None:
     assert "cnf" not in claims
 
 
-def test_the_user_of_a_service_account_is_lower_case_and_stays_the_same(wire: Wire) -> None:
+def test_service_account_names_are_lower_case_and_stable(wire: Wire) -> None:
     first, second = claims_of(wire.token("UPPER")), claims_of(wire.token("UPPER"))
     assert first["preferred_username"] == "service-account-upper"
     assert first["client_id"] == "UPPER"

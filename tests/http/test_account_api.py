@@ -110,7 +110,7 @@ def test_each_operation_requires_one_of_its_roles(
             assert answer(response) == (403, {"error": "HTTP 403 Forbidden"}), (method, path)
 
 
-def test_only_a_token_of_a_user_of_the_realm_for_the_account_is_admitted(
+def test_only_a_users_token_for_the_account_client_is_admitted(
     account: OwnAccount, tokens: dict[str, str]
 ) -> None:
     administration = account.realm.administration
@@ -494,9 +494,7 @@ def test_the_user_of_another_realm_has_no_account_in_this_one(
         assert answer(account.ask("GET", "", token)) == UNAUTHORIZED
 
 
-def test_users_delete_credentials_of_their_own_that_may_be_deleted(
-    account: OwnAccount, ann: str
-) -> None:
+def test_users_delete_their_own_deletable_credentials(account: OwnAccount, ann: str) -> None:
     """attacks: E1."""
     token, lightweight = account.token("ann"), account.token("ann", "light")
     account.events()

@@ -118,7 +118,7 @@ def _add(own: SignInRealm, username: str, *roles: str) -> None:
 
 
 @pytest.mark.parametrize("path", EVERY[:4])
-def test_a_sign_in_leads_to_the_page_that_was_wanted_without_a_code(
+def test_a_sign_in_returns_to_the_requested_page_without_a_code(
     own: SignInRealm, path: str
 ) -> None:
     browser = _enter(own, "anna", path)

@@ -65,7 +65,7 @@ def _command(guarded: Guarded, *arguments: str) -> Result:
     return CliRunner(env=environment).invoke(main, arguments)
 
 
-def test_as_many_failures_as_the_limit_lock_one_address_out_and_no_other(
+def test_failures_up_to_the_limit_lock_that_address_alone(
     guarded: Guarded,
 ) -> None:
     """attacks: D5. A stranger does not lock a user out for everybody."""
@@ -87,7 +87,7 @@ def test_a_sign_in_clears_the_count_of_its_own_address(guarded: Guarded) -> None
         assert guarded.signs_in(name, address=HOME)
 
 
-def test_without_a_limit_one_address_locks_the_user_as_in_keycloak(guarded: Guarded) -> None:
+def test_without_a_limit_one_address_locks_the_user_as_keycloak(guarded: Guarded) -> None:
     for limit in ("", "0"):
         _limit(guarded, limit)
         name = guarded.add(f"unlimited{limit}")
@@ -103,7 +103,7 @@ def test_without_a_limit_one_address_locks_the_user_as_in_keycloak(guarded: Guar
         ("LINEAR", [0, 0, 30, 60, 90, 90, 90]),
     ],
 )
-def test_the_lock_out_of_an_address_grows_by_its_own_failures_and_never_locks_the_user(
+def test_an_address_lockout_grows_alone_and_never_locks_the_user(
     guarded: Guarded, strategy: str, minutes: list[int]
 ) -> None:
     """attacks: D5. Also a stranger who waits for the end of each lock-out."""
@@ -129,7 +129,7 @@ def test_failures_of_several_addresses_lock_the_user(guarded: Guarded) -> None:
     assert not guarded.signs_in(name, address=HOME)
 
 
-def test_two_addresses_at_their_limit_have_no_guess_that_does_not_count(
+def test_two_addresses_at_their_limit_have_no_free_guess(
     guarded: Guarded,
 ) -> None:
     """attacks: D3."""
@@ -163,7 +163,7 @@ def test_an_address_is_forgotten_after_the_delta_time(guarded: Guarded) -> None:
     assert guarded.signs_in(name, address=STRANGER)
 
 
-def test_two_quick_failures_of_one_address_lock_the_address_and_those_of_two_the_user(
+def test_quick_failures_lock_one_address_and_of_two_the_user(
     guarded: Guarded,
 ) -> None:
     """attacks: D5. A request each minute would keep a user out."""
@@ -295,7 +295,7 @@ def test_a_limit_that_cannot_act_is_refused_with_the_reason(
     assert reason in refusal["errorMessage"]
 
 
-def test_a_factor_below_the_limit_is_refused_and_both_change_together(guarded: Guarded) -> None:
+def test_a_factor_below_the_limit_is_refused_unless_both_change(guarded: Guarded) -> None:
     status, refusal = guarded.realm.realm.refused("PUT", "", {"failureFactor": LIMIT})
     assert status == httpx2.codes.BAD_REQUEST
     assert "less than failureFactor, which is 3, or 0" in refusal["errorMessage"]

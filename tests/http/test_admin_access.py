@@ -125,7 +125,7 @@ def test_an_unknown_realm_is_told_before_any_right_is_looked_at(
         assert (response.status_code, response.json()) == (404, {"error": "Realm not found."})
 
 
-def test_an_administrator_signs_in_with_admin_cli_and_carries_no_roles(
+def test_an_admin_cli_sign_in_gives_a_token_without_roles(
     administration: Administration,
 ) -> None:
     token = administration.password_token("admin", ADMIN_PASSWORD)
@@ -146,7 +146,7 @@ def test_a_token_brings_no_right_that_its_client_may_not_have(
     assert administration.ask("GET", "acme/users", token).status_code == status
 
 
-def test_a_right_that_was_taken_is_gone_though_the_token_carries_it(
+def test_a_removed_right_is_gone_though_the_token_has_it(
     administration: Administration,
 ) -> None:
     token = administration.fresh_token("unlimited", "acme")
@@ -159,7 +159,7 @@ def test_a_right_that_was_taken_is_gone_though_the_token_carries_it(
     assert administration.ask("GET", "acme/users/count", token).status_code == 200
 
 
-def test_a_right_counts_from_when_it_is_given_to_when_it_is_taken(
+def test_a_right_counts_from_its_grant_to_its_removal(
     administration: Administration,
 ) -> None:
     """Keycloak 26.7: also for a token that is older than the right."""
@@ -172,7 +172,7 @@ def test_a_right_counts_from_when_it_is_given_to_when_it_is_taken(
     assert administration.ask("GET", "acme/users/count", token).status_code == 403
 
 
-def test_a_known_url_without_the_method_is_405_and_an_unknown_one_404(
+def test_a_known_url_with_another_method_is_405_and_unknown_404(
     administration: Administration,
 ) -> None:
     refused = administration.ask("PUT", "acme/users/count")
@@ -198,7 +198,7 @@ def test_a_trailing_slash_and_the_prefix_auth_make_no_difference(
     assert b"error" not in answers.pop()
 
 
-def test_answers_are_json_that_nobody_keeps_under_the_realms_headers(
+def test_answers_are_uncached_json_with_the_realms_headers(
     administration: Administration,
 ) -> None:
     plain = administration.ask("GET", "acme/users")
@@ -212,7 +212,7 @@ def test_answers_are_json_that_nobody_keeps_under_the_realms_headers(
     assert "www-authenticate" not in refused.headers
 
 
-def test_a_request_is_logged_with_its_caller_and_without_its_query(
+def test_requests_are_logged_with_caller_and_without_query(
     administration: Administration,
 ) -> None:
     request_id = "5c" * 16

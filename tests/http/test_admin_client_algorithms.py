@@ -78,7 +78,7 @@ def test_so_can_one_that_asks_for_it_later(
     assert list(fallbacks(realm)).count(f"fallback-{algorithm}") == 1
 
 
-def test_a_key_that_a_client_asks_for_is_made_anew_when_it_is_taken_away(
+def test_a_deleted_key_that_a_client_asks_for_is_created_again(
     realm: AdministeredRealm,
 ) -> None:
     (page,) = realm.get("clients?clientId=page")
@@ -90,7 +90,7 @@ def test_a_key_that_a_client_asks_for_is_made_anew_when_it_is_taken_away(
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
-def test_a_realm_may_sign_by_hmac_and_all_that_verifies_takes_its_tokens(
+def test_a_realm_may_sign_by_hmac_and_verifies_its_tokens(
     administration: Administration, algorithm: str
 ) -> None:
     roles = {"viewer": ["view-users"]}

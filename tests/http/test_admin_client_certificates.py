@@ -276,7 +276,7 @@ def test_nothing_is_packed_where_there_is_no_certificate(realm: AdministeredReal
         ),
     ],
 )
-def test_the_public_part_of_what_is_sent_is_kept_in_place_of_any_other(
+def test_an_uploaded_public_part_replaces_the_stored_one(
     realm: AdministeredRealm, last: str, kind: str, content: bytes, kept: dict[str, str]
 ) -> None:
     response = upload(realm, kind, content, last=last, by="manager")

@@ -51,7 +51,7 @@ def refused(realm: AdministeredRealm, fields: dict[str, Any]) -> Any:
         ),
     ],
 )
-def test_a_certificate_client_is_told_what_is_wrong_with_its_subject(
+def test_an_invalid_subject_of_a_certificate_client_is_explained(
     realm: AdministeredRealm, attributes: dict[str, str], allowed: str
 ) -> None:
     fields = {"clientAuthenticatorType": "client-x509", "attributes": attributes}

@@ -87,7 +87,7 @@ def test_a_rotated_secret_above_ones_rights_is_masked_too(realm: AdministeredRea
 
 
 @pytest.mark.parametrize("by", ["lesser", "watcher", "greater"])
-def test_a_secret_within_ones_rights_is_shown_to_whoever_may_view(
+def test_a_secret_within_the_callers_rights_is_shown_to_viewers(
     realm: AdministeredRealm, by: str
 ) -> None:
     shown = {client["clientId"]: client.get("secret") for client in realm.get("clients", by=by)}

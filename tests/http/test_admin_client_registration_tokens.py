@@ -105,7 +105,7 @@ def test_an_initial_token_is_told_once(realm: AdministeredRealm) -> None:
     ("document", "count", "expiration"),
     [({}, 1, 0), ({"count": 0}, 0, 0), ({"expiration": 5, "webOrigins": None}, 1, 5)],
 )
-def test_an_initial_token_is_for_one_client_and_for_ever_unless_it_is_said(
+def test_an_initial_token_is_by_default_for_one_client_forever(
     realm: AdministeredRealm, document: dict[str, Any], count: int, expiration: int
 ) -> None:
     made = realm.ask("POST", ACCESS, document).json()

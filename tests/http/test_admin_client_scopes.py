@@ -15,7 +15,7 @@ UNKNOWN = "0f5cbf5e-0000-4000-8000-000000000000"
 SEEING = {AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS}
 
 
-def test_a_new_realm_has_keycloaks_scopes_each_as_it_is_by_itself(scoped: ScopedRealm) -> None:
+def test_a_new_realm_has_keycloaks_scopes_each_readable(scoped: ScopedRealm) -> None:
     listed = scoped.get("client-scopes")
     assert len(listed) == 15
     for scope in listed:
@@ -64,7 +64,7 @@ def test_the_scope_text_hides_what_the_scope_says_it_hides(scoped: ScopedRealm) 
     assert scoped.claims()["scope"] == "email mine profile"
 
 
-def test_a_renamed_scope_stays_with_its_clients_and_a_removed_one_goes(
+def test_renamed_scopes_stay_with_clients_and_removed_ones_go(
     scoped: ScopedRealm,
 ) -> None:
     scope_id = scoped.add_scope("mine", mapper("m", "by-mine"))
@@ -261,7 +261,7 @@ def test_new_clients_get_what_the_realm_lists(scoped: ScopedRealm) -> None:
     assert scoped.get(f"client-scopes/{scope_id}")["name"] == "mine"
 
 
-def test_a_client_has_a_scope_in_one_list_alone_and_of_its_own_protocol(
+def test_a_scope_is_in_one_list_and_of_the_clients_protocol(
     scoped: ScopedRealm,
 ) -> None:
     app = scoped.client("app")
@@ -286,7 +286,7 @@ def test_a_client_has_a_scope_in_one_list_alone_and_of_its_own_protocol(
     assert "email" not in scoped.claims()["scope"]
 
 
-def test_a_scope_that_turns_to_another_protocol_is_nothing_to_the_client(
+def test_a_scope_of_another_protocol_has_no_effect_on_the_client(
     scoped: ScopedRealm,
 ) -> None:
     url = f"client-scopes/{scoped.scope('phone')}"
@@ -349,7 +349,7 @@ def test_what_is_done_to_scopes_is_recorded(scoped: ScopedRealm) -> None:
 
 
 @pytest.mark.parametrize("role", [*AdminRole, "nobody"])
-def test_who_may_view_clients_sees_scopes_and_who_may_query_them_an_empty_list(
+def test_client_viewers_see_scopes_and_queriers_an_empty_list(
     administration: Administration, role: str
 ) -> None:
     token = administration.token(role, "acme")

@@ -50,7 +50,7 @@ def test_a_public_client_has_no_secret_to_tell(realm: AdministeredRealm) -> None
     assert realm.get("clients/public-id/client-secret") == {"type": "secret"}
 
 
-def test_a_secret_made_for_a_public_client_shows_once_it_is_confidential(
+def test_a_public_clients_new_secret_shows_once_confidential(
     realm: AdministeredRealm,
 ) -> None:
     path = "clients/public-id"

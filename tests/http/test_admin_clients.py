@@ -309,7 +309,7 @@ def test_a_removed_client_is_gone_with_its_account(realm: AdministeredRealm) -> 
     assert realm.get(f"clients/{again['id']}/roles") == []
 
 
-def test_tokens_follow_the_names_of_the_clients_whose_roles_they_carry(
+def test_tokens_follow_renamed_clients_whose_roles_they_carry(
     realm: AdministeredRealm,
 ) -> None:
     owner = add(realm, "owner")

@@ -101,7 +101,7 @@ def test_keys_are_added_changed_and_removed(
     assert made["kid"] not in {key["kid"] for key in realm.get("keys")["keys"]}
 
 
-def test_an_imported_key_for_encryption_is_published_for_that_use(
+def test_an_imported_encryption_key_is_published_for_that_use(
     realm: OwnRealm, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
 ) -> None:
     private = rsa_private_keys[0].private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -212,7 +212,7 @@ def test_weak_keys_and_other_algorithms_are_refused(
     assert text in said
 
 
-def test_what_the_keys_are_used_for_is_said_where_consoles_read_it(realm: OwnRealm) -> None:
+def test_the_use_of_keys_is_where_consoles_read_it(realm: OwnRealm) -> None:
     types = realm.get("/admin/serverinfo")["componentTypes"][TYPE]
     help_texts = {each["id"]: each["helpText"] for each in types}
     for provider in ("rsa-enc", "rsa-enc-generated"):

@@ -104,14 +104,14 @@ PATHS: Final = {
 
 @pytest.mark.parametrize("content", [b"{", b"5", b'[{"bogus":1}]', b'{"bogus":1}'])
 @pytest.mark.parametrize("operation", PATHS)
-def test_an_unknown_object_of_the_path_is_reported_before_a_wrong_body(
+def test_an_unknown_object_in_the_path_precedes_a_wrong_body(
     realm: AdministeredRealm, operation: str, content: bytes
 ) -> None:
     method, _, path = operation.partition(" ")
     assert answer(realm, method, path, content) == PATHS[operation]
 
 
-def test_an_unknown_object_of_the_path_is_reported_before_a_wrong_query(
+def test_an_unknown_object_in_the_path_precedes_a_wrong_query(
     realm: AdministeredRealm,
 ) -> None:
     assert realm.refused("GET", "users/none/groups?first=x") == NO_USER
@@ -158,7 +158,7 @@ MISTYPED: Final = (
 
 
 @pytest.mark.parametrize(("method", "path", "content"), MISTYPED)
-def test_json_of_another_type_has_keycloaks_code_and_names_the_field(
+def test_wrong_json_types_have_keycloaks_code_and_name_the_field(
     realm: AdministeredRealm, method: str, path: str, content: bytes
 ) -> None:
     status, document = answer(realm, method, path, content)

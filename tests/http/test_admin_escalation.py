@@ -248,7 +248,7 @@ def test_nobody_lets_new_users_join_a_group_that_brings_more(realm: Administered
         ({"roles": {"realm": [{"name": "sneaky"}]}}, "realm-only"),
     ],
 )
-def test_an_import_takes_the_rights_that_its_parts_take_one_by_one(
+def test_an_import_needs_the_rights_of_each_of_its_parts(
     realm: AdministeredRealm, parts: dict[str, Any], enough: str
 ) -> None:
     if enough != "realm-only":
@@ -365,7 +365,7 @@ def test_who_creates_a_realm_needs_the_role_for_it(administration: Administratio
         assert made.status_code == httpx2.codes.FORBIDDEN
 
 
-def test_a_role_that_a_mapper_puts_into_the_token_brings_no_right(
+def test_a_role_added_by_a_mapper_grants_no_right(
     realm: AdministeredRealm,
 ) -> None:
     carried = realm.claims("pretender")["resource_access"]["realm-management"]["roles"]
@@ -414,7 +414,7 @@ def test_who_creates_a_realm_administers_that_one_and_no_other(
 
 
 @pytest.mark.parametrize("client_id", ["future-realm", "-realm", "master-realm"])
-def test_in_master_nobody_makes_a_client_that_would_hold_the_rights_over_a_realm(
+def test_in_master_no_client_is_created_that_would_own_a_realm(
     administration: Administration, client_id: str
 ) -> None:
     realm = master(administration)
@@ -448,7 +448,7 @@ def imported(key: rsa.RSAPrivateKey) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("who", ["realm-only", "users-and-realm"])
-def test_nobody_brings_a_key_by_which_they_could_be_somebody_with_more_rights(
+def test_no_caller_adds_a_key_to_impersonate_higher_rights(
     realm: AdministeredRealm, who: str, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
 ) -> None:
     """Nor does anybody else change keys: which one signs decides whose tokens are accepted."""
@@ -469,7 +469,7 @@ def test_nobody_brings_a_key_by_which_they_could_be_somebody_with_more_rights(
     realm.change("DELETE", key)
 
 
-def test_every_right_over_master_is_not_enough_to_bring_a_key_to_it(
+def test_all_rights_over_master_do_not_suffice_to_add_a_key(
     administration: Administration, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
 ) -> None:
     """Whoever is anybody in `master` is the administrator of all realms."""
@@ -537,7 +537,7 @@ def test_a_client_is_not_removed_with_a_role_of_more_rights(
 
 
 @pytest.mark.parametrize("listed", ["default-client-scopes", "optional-client-scopes"])
-def test_a_client_scope_with_more_roles_does_not_widen_the_scope_of_a_token(
+def test_a_scope_with_more_roles_does_not_widen_a_token(
     realm: AdministeredRealm, management: str, listed: str
 ) -> None:
     """A default client scope would count for the tokens that the client has already."""
@@ -574,7 +574,7 @@ def test_a_client_scope_with_more_roles_does_not_widen_the_scope_of_a_token(
         realm.change("DELETE", path)
 
 
-def test_a_token_of_limited_scope_does_not_control_the_client_that_it_was_issued_to(
+def test_a_limited_token_does_not_control_its_own_client(
     realm: AdministeredRealm,
 ) -> None:
     """The service account has more rights than the token: a new secret would give all of them."""

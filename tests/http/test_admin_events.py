@@ -98,7 +98,7 @@ def test_events_are_found_by_whose_they_are(recorded: Recorded) -> None:
     assert _types(recorded.realm, f"?user={recorded.names['john']}") == ["LOGIN"]
 
 
-def test_the_millisecond_of_an_event_is_within_a_period_that_begins_or_ends_with_it(
+def test_periods_include_the_milliseconds_of_both_ends(
     recorded: Recorded,
 ) -> None:
     [event] = recorded.realm.get("events?max=1")
@@ -351,7 +351,7 @@ _REFUSED = [
 
 
 @pytest.mark.parametrize(("sent", "error"), _REFUSED)
-def test_an_unknown_listener_is_refused_with_all_that_came_with_it(
+def test_an_unknown_listener_refuses_the_whole_change(
     plain: AdministeredRealm, sent: dict[str, Any], error: str
 ) -> None:
     document = {"eventsEnabled": True, "eventsExpiration": 7, "adminEventsEnabled": True, **sent}
@@ -393,7 +393,7 @@ def test_an_unknown_field_is_refused_in_keycloaks_words(plain: AdministeredRealm
     )
 
 
-def test_a_change_is_an_admin_event_where_it_switches_them_on_or_off(
+def test_switching_admin_events_on_or_off_is_recorded(
     plain: AdministeredRealm,
 ) -> None:
     on = {"adminEventsEnabled": True, "adminEventsDetailsEnabled": True}
@@ -424,7 +424,7 @@ def test_a_change_counts_from_the_next_request_on(realm: AdministeredRealm) -> N
     realm.change("PUT", CONFIG, {"eventsEnabled": True, "enabledEventTypes": list(ALL_NAMES)})
 
 
-def test_a_configuration_that_somebody_else_has_changed_is_left_alone(
+def test_a_concurrently_changed_configuration_is_kept(
     plain: AdministeredRealm,
 ) -> None:
     tag = plain.ask("GET", CONFIG).headers["etag"]

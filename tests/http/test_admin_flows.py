@@ -206,7 +206,7 @@ def test_of_a_flow_that_is_not_there_nothing_is_done(realm: OwnRealm) -> None:
         assert realm.told(method, path, sent) == (404, text), path
 
 
-def test_a_flow_gets_another_name_and_description_and_nothing_else(realm: OwnRealm) -> None:
+def test_only_name_and_description_of_a_flow_can_change(realm: OwnRealm) -> None:
     flow_id = copied(realm, "direct grant", "mine")
     before = realm.get(f"{FLOWS}/{flow_id}")
     renamed = {**before, "alias": "yours", "description": "another"}
@@ -249,7 +249,7 @@ def test_a_flow_becomes_part_of_another_once(realm: OwnRealm) -> None:
         assert realm.ask("POST", "authentication/executions", each).status_code == 400
 
 
-def test_whoever_uses_a_flow_goes_on_to_when_it_gets_another_name(realm: OwnRealm) -> None:
+def test_users_of_a_renamed_flow_keep_it(realm: OwnRealm) -> None:
     flow = named(realm, "browser")
     realm.done("PUT", f"{FLOWS}/{flow['id']}", {**flow, "alias": "renamed"})
     try:
@@ -306,7 +306,7 @@ def test_steps_are_added_last_and_disabled(realm: OwnRealm) -> None:
     }
 
 
-def test_a_step_that_cannot_be_disabled_is_required_from_the_start(realm: OwnRealm) -> None:
+def test_a_step_that_cannot_be_disabled_is_required_at_first(realm: OwnRealm) -> None:
     copied(realm, "direct grant", "mine")
     for provider in ("direct-grant-validate-username", "direct-grant-validate-password"):
         realm.created(of("mine", "executions/execution"), {"provider": provider})
@@ -419,7 +419,7 @@ def test_steps_of_one_priority_change_places_too(realm: OwnRealm) -> None:
     assert [step["priority"] for step in after] == list(range(7, 7 + len(before)))
 
 
-def test_a_step_that_is_taken_away_takes_its_parts_and_settings_along(realm: OwnRealm) -> None:
+def test_a_removed_step_takes_its_parts_and_settings(realm: OwnRealm) -> None:
     copied(realm, "first broker login", "mine")
     found = steps(realm, "mine")
     realm.done("DELETE", f"authentication/executions/{found[1]['id']}")
@@ -462,7 +462,7 @@ def test_a_step_is_configured_with_what_means_something_to_it(realm: OwnRealm) -
     assert realm.told("GET", f"authentication/config/{config}")[0] == 404
 
 
-def test_a_sub_flow_of_two_flows_is_removed_with_the_last_of_them(realm: OwnRealm) -> None:
+def test_a_shared_sub_flow_is_removed_with_the_last_flow(realm: OwnRealm) -> None:
     shared_part = _flow(
         "shared", _step("deny-access-authenticator", "REQUIRED", 1), top_level=False
     )
@@ -537,7 +537,7 @@ OLD_FILE = [
 """Flows with the names of Keycloak before version 24."""
 
 
-def test_a_file_with_the_flow_names_of_old_versions_makes_a_realm(realm: OwnRealm) -> None:
+def test_a_file_with_old_flow_names_creates_a_realm(realm: OwnRealm) -> None:
     actions = [{"alias": "VERIFY_EMAIL", "providerId": "VERIFY_EMAIL", "enabled": True}]
     sent = {"authenticationFlows": OLD_FILE, "requiredActions": actions}
     made = realm.ask("POST", "/admin/realms", {"realm": "old-names", "enabled": True, **sent})
@@ -558,7 +558,7 @@ def test_a_file_with_the_flow_names_of_old_versions_makes_a_realm(realm: OwnReal
         realm.done("DELETE", "/admin/realms/old-names")
 
 
-def test_what_is_no_property_of_an_authenticator_is_kept_and_masked(realm: OwnRealm) -> None:
+def test_unknown_authenticator_properties_are_kept_and_masked(realm: OwnRealm) -> None:
     copied(realm, "first broker login", "mine")
     step = steps(realm, "mine")[2]
     setting = "require.password.update.after.registration"
@@ -596,9 +596,7 @@ def test_the_configurations_of_a_realm_are_limited(realm: OwnRealm) -> None:
 
 
 @pytest.mark.parametrize("name", ["attribute_expected_value", "x509-cert-auth.regular-expression"])
-def test_the_patterns_of_a_realm_are_limited_since_each_load_prepares_them(
-    realm: OwnRealm, name: str
-) -> None:
+def test_patterns_of_a_realm_are_bounded_as_each_load_compiles(realm: OwnRealm, name: str) -> None:
     made = []
     for number in range(9):
         pattern = f"{number}" + "(a|b)" * 750
@@ -700,7 +698,7 @@ def test_flows_of_pages_are_changed_while_they_are_in_use(realm: OwnRealm, alias
     assert steps(realm, alias)[0] == step
 
 
-def test_a_copy_of_a_flow_of_pages_may_be_changed_and_not_be_used(realm: OwnRealm) -> None:
+def test_a_copied_browser_flow_may_change_and_not_be_used(realm: OwnRealm) -> None:
     copied(realm, "browser", "mine")
     step = steps(realm, "mine")[1]
     realm.done("PUT", of("mine", "executions"), {**step, "requirement": "ALTERNATIVE"})

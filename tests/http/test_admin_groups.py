@@ -160,7 +160,7 @@ def test_a_group_that_makes_no_sense_is_refused(
         {"attributes": {"x": ["\u0000"]}},
     ],
 )
-def test_a_field_of_the_wrong_kind_is_refused_and_nothing_written(
+def test_a_field_of_the_wrong_type_is_refused_and_not_written(
     realm: AdministeredRealm, top: str, fields: dict[str, Any]
 ) -> None:
     before = realm.ask("GET", f"groups/{top}").content
@@ -169,7 +169,7 @@ def test_a_field_of_the_wrong_kind_is_refused_and_nothing_written(
     assert realm.ask("GET", f"groups/{top}").content == before
 
 
-def test_a_put_replaces_the_description_and_keeps_attributes_that_it_does_not_tell(
+def test_a_put_replaces_the_description_and_keeps_attributes(
     realm: AdministeredRealm, top: str
 ) -> None:
     group = below(realm, top, "old", description="lost", attributes={"a": ["1"]})

@@ -75,7 +75,7 @@ def test_a_realm_has_the_keys_that_it_was_created_with(realm: OwnRealm) -> None:
     assert {key["parentId"] for key in found.values()} == {"keyed"}
 
 
-def test_a_key_is_made_as_it_is_asked_for_and_found_where_it_is_told(realm: OwnRealm) -> None:
+def test_a_key_is_created_as_requested_and_found_at_its_location(realm: OwnRealm) -> None:
     sent = component("ecdsa-generated", priority="90", ecdsaEllipticCurveKey="P-384")
     response = realm.done("POST", "components", sent)
     key_id = response.headers["location"].rsplit("/", 1)[1]
@@ -93,7 +93,7 @@ def test_a_key_is_made_as_it_is_asked_for_and_found_where_it_is_told(realm: OwnR
     assert realm.published()[kid]["crv"] == "P-384"
 
 
-def test_of_several_keys_the_one_of_the_highest_priority_signs_at_once(realm: OwnRealm) -> None:
+def test_the_highest_priority_key_signs_at_once(realm: OwnRealm) -> None:
     first = realm.signing_kid()
     lower = realm.created("components", component("ecdsa-generated", priority="99"))
     assert realm.signing_kid() == first
@@ -151,7 +151,7 @@ def is_believed(realm: OwnRealm, token: str) -> bool:
     return status == 403
 
 
-def test_where_no_key_is_left_one_is_made_that_gives_way_to_any_other(
+def test_a_fallback_key_is_created_and_yields_to_any_other(
     administration: Administration, tmp_path: Path
 ) -> None:
     realm = own_realm(administration, tmp_path, "keyless")
@@ -306,7 +306,7 @@ def test_the_same_key_with_two_algorithms_has_two_names(
     assert realm.told("POST", "components", again)[0] == 400
 
 
-def test_a_key_of_another_size_or_curve_is_made_anew_and_one_of_another_priority_stays(
+def test_keys_change_with_size_or_curve_and_not_with_priority(
     realm: OwnRealm,
 ) -> None:
     key_id = realm.created("components", component("ecdsa-generated"))
@@ -320,7 +320,7 @@ def test_a_key_of_another_size_or_curve_is_made_anew_and_one_of_another_priority
     assert shown["kid"] != kid
 
 
-def test_an_elliptic_key_has_a_certificate_where_that_is_asked_for(realm: OwnRealm) -> None:
+def test_an_elliptic_key_has_a_certificate_on_request(realm: OwnRealm) -> None:
     key_id = realm.created("components", component("ecdsa-generated"))
     before = metadata(realm, key_id)
     certified = component("ecdsa-generated", ecGenerateCertificate="true")
@@ -334,7 +334,7 @@ def test_an_elliptic_key_has_a_certificate_where_that_is_asked_for(realm: OwnRea
     assert metadata(realm, key_id) == before
 
 
-def test_keys_are_listed_by_priority_and_a_superseded_one_as_passive(
+def test_keys_are_listed_by_priority_and_superseded_as_passive(
     administration: Administration, tmp_path: Path
 ) -> None:
     realm = own_realm(administration, tmp_path, "rotated")
@@ -538,7 +538,7 @@ def test_what_could_be_added_is_told_with_its_settings(realm: OwnRealm) -> None:
     assert realm.told("GET", f"{path}?type=other")[0] == 400
 
 
-def test_users_from_elsewhere_are_refused_as_a_feature_that_is_not_here(realm: OwnRealm) -> None:
+def test_user_federation_is_refused_as_unsupported(realm: OwnRealm) -> None:
     ldap = {"providerId": "ldap", "providerType": "org.keycloak.storage.UserStorageProvider"}
     response = realm.ask("POST", "components", {"name": "ldap", **ldap, "config": {}})
     assert (response.status_code, response.json()["error"]) == (501, "Feature not enabled")

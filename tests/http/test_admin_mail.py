@@ -44,7 +44,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
         yield made
 
 
-def test_a_test_sends_a_mail_to_the_caller_by_settings_that_are_not_stored(
+def test_a_test_mails_the_caller_by_the_sent_settings_unstored(
     realm: AdministeredRealm, server: MailServer
 ) -> None:
     before = len(server.envelopes)
@@ -99,7 +99,7 @@ def test_a_test_brings_no_stored_secret_to_another_server(
     realm.change("PUT", "", {"smtpServer": {}})
 
 
-def test_a_mail_of_the_queue_is_sent_by_a_worker_and_a_refused_one_is_listed(
+def test_a_worker_sends_queued_mails_and_lists_refused_ones(
     realm: AdministeredRealm, server: MailServer
 ) -> None:
     realm.change("PUT", "", {"smtpServer": server.settings()})

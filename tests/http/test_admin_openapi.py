@@ -143,14 +143,14 @@ def schemathesis(
     )
 
 
-def test_every_operation_answers_as_documented_about_what_there_is(
+def test_operations_answer_as_documented_for_existing_objects(
     fuzzed: FuzzedGateway, tmp_path: Path
 ) -> None:
     done = schemathesis(fuzzed, tmp_path, EXISTING, "--phases=coverage,fuzzing", "--max-examples=1")
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
-def test_every_operation_answers_as_documented_about_what_there_is_not(
+def test_operations_answer_as_documented_for_missing_objects(
     fuzzed: FuzzedGateway, tmp_path: Path
 ) -> None:
     done = schemathesis(fuzzed, tmp_path, {}, "--phases=fuzzing", "--max-examples=1")

@@ -54,7 +54,7 @@ def give(
     return administration.ask("POST", f"{realm}/partial-export{query}", token)
 
 
-def test_an_export_has_no_secret_and_no_users_but_service_accounts(
+def test_an_export_has_no_secret_and_only_service_accounts(
     administration: Administration, parts: str
 ) -> None:
     whole = give(administration, parts, WHOLE)
@@ -152,7 +152,7 @@ def by_id(components: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[st
     return {kind: sorted(each, key=lambda one: str(one["id"])) for kind, each in components.items()}
 
 
-def test_an_export_has_the_components_without_the_material_of_keys(
+def test_an_export_has_components_without_key_material(
     administration: Administration, parts: str
 ) -> None:
     exported = give(administration, parts).json()["components"]
@@ -170,7 +170,7 @@ def test_an_export_has_the_components_without_the_material_of_keys(
     assert not {"privateKey", "secret"} & {name for key in keys for name in key["config"]}
 
 
-def test_an_export_has_the_flows_the_actions_and_the_texts_of_a_realms_own(
+def test_an_export_has_the_realms_own_flows_actions_and_texts(
     administration: Administration,
 ) -> None:
     names = ("authenticationFlows", "requiredActions", "localizationTexts")

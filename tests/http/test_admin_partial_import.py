@@ -223,11 +223,11 @@ def test_the_clients_of_every_realm_are_passed_over(
         ({"clients": [{"clientId": "a", "attributes": []}]}, 400, "attributes"),
         ({"users": [{"username": "a"}, {"username": "a"}]}, 409, "twice"),
         ({"users": [{"username": "a"}, {}]}, 400, "users[1].username"),
-        ({"users": [{"username": "a", "realmRoles": ["no"]}]}, 400, "no"),
+        ({"users": [{"username": "a", "clientRoles": {"no": ["r"]}}]}, 400, "no"),
         ({"users": [{"username": "a", "groups": ["/no"]}]}, 400, "/no"),
         ({"users": [{"username": "a", "serviceAccountClientId": "no"}]}, 400, "service account"),
         ({"users": {}}, 400, "users"),
-        ({"groups": [{"name": "g", "realmRoles": ["no"]}]}, 400, "no"),
+        ({"groups": [{"name": "g", "clientRoles": {"no": ["r"]}}]}, 400, "no"),
         ({"groups": [{"name": "g"}, {"name": "g"}]}, 409, "groups"),
         ({"roles": {"realm": [{"name": "r", "composites": {"realm": ["no"]}}]}}, 400, "no"),
         (
@@ -235,10 +235,9 @@ def test_the_clients_of_every_realm_are_passed_over(
             400,
             "Can not import client roles for nonexistent client named nobody",
         ),
-        ({"identityProviders": [{"alias": "x"}]}, 501, "Feature not enabled"),
     ],
 )
-def test_parts_that_make_no_sense_are_refused_and_nothing_is_written(
+def test_invalid_parts_are_refused_and_nothing_is_written(
     administration: Administration, parts: str, document: dict[str, Any], status: int, text: str
 ) -> None:
     before = exported(administration, parts)
@@ -249,7 +248,7 @@ def test_parts_that_make_no_sense_are_refused_and_nothing_is_written(
     assert exported(administration, parts) == before
 
 
-def test_of_very_many_wrong_fields_the_first_are_told_and_the_others_counted(
+def test_of_many_wrong_fields_the_first_are_named_others_counted(
     administration: Administration, parts: str
 ) -> None:
     sent = {"users": [{"username": " "}] * 1_000}

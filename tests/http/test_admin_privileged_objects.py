@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from gateway.admin.access.rights import AdminRole, ObjectKind
-from gateway.http.admin.endpoint import OBJECTS, controlled_path
+from gateway.http.admin.endpoint import OBJECTS, controlled_placeholders
 from gateway.http.admin.operations import Media, Operation, State
 from gateway.http.registration import build_providers
 from tests.support.admin_operations import operations, parameters, send, title, url_of
@@ -193,7 +193,7 @@ def changing(kind: ObjectKind) -> list[tuple[Operation, str]]:
     return [
         (row, name)
         for row in operations()
-        for name in controlled_path(row).placeholders
+        for name in controlled_placeholders(row)
         if row.method != "GET" and OBJECTS[name] is kind
     ]
 
@@ -210,7 +210,7 @@ def ask(
 
 
 @pytest.mark.parametrize("kind", list(ObjectKind))
-def test_no_operation_changes_an_object_with_more_rights_than_the_caller(
+def test_no_operation_changes_an_object_with_more_rights(
     realm: AdministeredRealm, above: Objects, others: Mapping[str, str], kind: ObjectKind
 ) -> None:
     before = state_of(realm, above)
@@ -228,7 +228,7 @@ def test_no_operation_changes_an_object_with_more_rights_than_the_caller(
 
 
 @pytest.mark.parametrize("row", [row for row in operations() if row.harmless], ids=title)
-def test_an_operation_that_is_declared_harmless_takes_a_reason_and_is_allowed(
+def test_an_exempt_operation_needs_a_reason_and_is_allowed(
     realm: AdministeredRealm, others: Mapping[str, str], row: Operation
 ) -> None:
     assert row.method != "GET"
@@ -239,14 +239,14 @@ def test_harmless_operations_are_those_that_end_sessions() -> None:
     assert {title(row) for row in operations() if row.harmless} == {"POST /users/{user_id}/logout"}
 
 
-def test_an_operation_with_an_unknown_placeholder_stops_the_gateway() -> None:
+def test_an_unknown_placeholder_stops_the_gateway() -> None:
     row = next(row for row in operations() if row.method == "PUT")
     new = Operation("PUT", f"{REALM}/people/{{person}}", "Update", row.handler, "Users", ())
     with pytest.raises(ValueError, match="person"):
-        controlled_path(new)
+        controlled_placeholders(new)
 
 
-def test_no_operation_reveals_the_secret_of_a_client_with_more_rights(
+def test_no_operation_reveals_a_secret_with_more_rights(
     realm: AdministeredRealm, others: Mapping[str, str]
 ) -> None:
     revealing = []
@@ -406,7 +406,7 @@ def test_every_schema_of_a_body_is_declared() -> None:
     assert schemas == NAMING.keys()
 
 
-def test_no_body_names_an_object_with_more_rights_than_the_caller(
+def test_no_body_names_an_object_with_more_rights(
     realm: AdministeredRealm, above: Objects, others: Mapping[str, str]
 ) -> None:
     named, passed_over = bodies(realm), ignored()
@@ -432,7 +432,7 @@ def test_no_body_names_an_object_with_more_rights_than_the_caller(
 
 
 @pytest.mark.parametrize("group", ["powers", "powers/below", "parent"])
-def test_a_group_is_not_removed_with_a_group_below_it_that_has_more_rights(
+def test_a_group_above_a_group_with_more_rights_is_not_removed(
     realm: AdministeredRealm, group: str
 ) -> None:
     path = f"groups/{group_id(realm, group)}"
@@ -440,7 +440,7 @@ def test_a_group_is_not_removed_with_a_group_below_it_that_has_more_rights(
     assert group_id(realm, group)
 
 
-def test_a_realm_keeps_default_groups_with_more_rights_than_the_caller(
+def test_default_groups_with_more_rights_than_the_caller_stay(
     realm: AdministeredRealm,
 ) -> None:
     powers = f"default-groups/{group_id(realm, 'powers')}"
@@ -460,7 +460,7 @@ REGISTRATION: Final = [
 
 
 @pytest.mark.parametrize(("provider", "method"), REGISTRATION)
-def test_client_registration_does_not_change_a_client_with_more_rights(
+def test_client_registration_changes_no_client_with_more_rights(
     realm: AdministeredRealm, provider: str, method: str
 ) -> None:
     """Neither by the roles of the caller nor by the client's own registration access token."""
@@ -477,7 +477,7 @@ def test_client_registration_does_not_change_a_client_with_more_rights(
     assert realm.get("clients/engine-id", by="everything") == before
 
 
-def test_an_object_is_controlled_by_a_caller_with_the_same_rights(
+def test_an_object_is_controlled_by_an_equal_caller(
     realm: AdministeredRealm,
 ) -> None:
     own = f"users/{realm.account('almost')}"
@@ -493,7 +493,7 @@ def test_an_object_is_controlled_by_a_caller_with_the_same_rights(
         realm.change(method, path, document, by="everything")
 
 
-def test_failures_of_a_user_with_more_rights_are_kept_when_all_are_cleared(
+def test_clearing_all_failures_keeps_those_of_higher_users(
     realm: AdministeredRealm,
 ) -> None:
     """Or its password could be guessed without limit."""

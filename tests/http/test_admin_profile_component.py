@@ -90,7 +90,7 @@ def test_a_profile_is_declared_once(realm: OwnRealm) -> None:
     assert named(realm) == ["username", "email"]
 
 
-def test_a_declared_profile_is_changed_and_what_is_not_sent_stays(realm: OwnRealm) -> None:
+def test_a_profile_changes_and_omitted_fields_stay(realm: OwnRealm) -> None:
     made = realm.created("components", component(name="mine"))
     realm.done("PUT", f"components/{made}", component(OTHER))
     assert named(realm) == ["username", "email", "badge"]

@@ -29,7 +29,7 @@ def owner_in_the_tokens_of_app(scoped: ScopedRealm, request: pytest.FixtureReque
     return scoped, f"client-scopes/{scoped.scope('profile')}/protocol-mappers"
 
 
-def test_a_mapper_is_in_the_next_token_as_it_was_added_changed_and_removed(owned: Owner) -> None:
+def test_the_next_token_follows_each_change_of_a_mapper(owned: Owner) -> None:
     scoped, url = owned
     mapper_id = scoped.do("POST", f"{url}/models", mapper("m", "c"))
     assert scoped.claims()["c"] == "x"
@@ -182,7 +182,7 @@ def test_a_mapper_of_an_unknown_type_is_not_found(owned: Owner) -> None:
         ({}, "oidc-sha256-pairwise-sub-mapper", "subjects differ"),
     ],
 )
-def test_a_mapper_that_could_not_act_is_refused_with_what_is_wrong(
+def test_a_mapper_that_cannot_act_is_refused_with_its_reason(
     scoped: ScopedRealm, config: dict[str, str], kind: str, said: str
 ) -> None:
     url = f"client-scopes/{scoped.scope('phone')}/protocol-mappers/models"
@@ -234,7 +234,7 @@ def test_more_mappers_than_one_may_have_are_refused(owned: Owner) -> None:
     assert "m0" not in scoped.names(f"{url}/models")
 
 
-def test_mappers_are_counted_before_they_are_compared_with_each_other(owned: Owner) -> None:
+def test_mappers_are_counted_before_they_are_compared(owned: Owner) -> None:
     scoped, url = owned
     response = scoped.ask("POST", f"{url}/add-models", [mapper("same", "c")] * 201)
     assert response.status_code == 400
@@ -279,7 +279,7 @@ def test_a_change_may_say_what_it_knew(owned: Owner) -> None:
     assert scoped.claims()["d"] == "x"
 
 
-def test_what_is_done_to_mappers_is_recorded_without_the_values_of_claims(owned: Owner) -> None:
+def test_mapper_changes_are_recorded_without_claim_values(owned: Owner) -> None:
     scoped, url = owned
     scoped.ask("PUT", "", {"adminEventsEnabled": True, "adminEventsDetailsEnabled": True})
     mapper_id = scoped.do("POST", f"{url}/models", mapper("m", "c", "a-canary"))

@@ -91,7 +91,7 @@ def test_an_ended_session_is_recorded(administration: Administration) -> None:
     assert recorded_changes(administration, NAME) == before
 
 
-def test_the_realm_that_administers_the_others_records_what_is_made_and_removed(
+def test_master_records_created_and_removed_realms(
     administration: Administration,
 ) -> None:
     make(administration, "brief", users=[{"username": "eve", "credentials": [{"value": "pw-can"}]}])

@@ -113,7 +113,7 @@ def test_a_service_account_is_imported_as_the_file_has_it(
     assert administration.fresh_token(SHOP, realm)
 
 
-def test_the_attributes_of_a_service_account_named_with_a_space_are_changed(
+def test_a_service_account_with_a_space_keeps_attribute_changes(
     administration: Administration, realm: str
 ) -> None:
     account = account_of(administration, SHOP)["id"]
@@ -123,7 +123,7 @@ def test_the_attributes_of_a_service_account_named_with_a_space_are_changed(
     assert account_of(administration, SHOP)["attributes"] == {"site": ["2"]}
 
 
-def test_an_exported_realm_is_imported_with_the_same_ids_and_values(
+def test_an_exported_realm_is_imported_with_its_ids_and_values(
     administration: Administration, realm: str
 ) -> None:
     done = administration.command("realm", "export", "--include-secrets", realm)
@@ -188,7 +188,7 @@ def test_users_may_share_an_address_where_the_realm_allows_it(
     assert administration.ask("DELETE", "shared").status_code == DONE
 
 
-def test_a_service_account_of_a_partial_import_is_as_the_import_has_it(
+def test_a_partially_imported_service_account_matches_the_file(
     administration: Administration, realm: str
 ) -> None:
     client = {"clientId": "new one", "secret": SECRET, "serviceAccountsEnabled": True}
@@ -219,7 +219,7 @@ def names(scopes: list[dict[str, Any]]) -> list[str]:
     return sorted(scope["name"] for scope in scopes)
 
 
-def test_a_realm_with_client_scopes_of_its_own_has_these_and_offline_access(
+def test_a_realm_with_own_scopes_has_them_and_offline_access(
     administration: Administration,
 ) -> None:
     make(
@@ -259,7 +259,7 @@ def test_a_new_saml_client_of_a_file_has_the_saml_scopes(administration: Adminis
     assert client["optionalClientScopes"] == []
 
 
-def test_an_exported_realm_names_the_role_of_new_users_with_its_id(
+def test_an_exported_realm_names_its_default_role_with_its_id(
     administration: Administration, realm: str
 ) -> None:
     found = exported(administration, realm)

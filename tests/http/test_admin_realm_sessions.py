@@ -190,7 +190,7 @@ def test_what_is_not_here_says_so(
     assert answer.json()["error_description"]
 
 
-def test_the_registrators_of_credentials_are_those_that_there_are(
+def test_credential_registrators_are_the_existing_ones(
     administration: Administration, lively: str
 ) -> None:
     """Keycloak: 16.1 required actions, 26.7: enabled ones by priority, keys among them."""
@@ -307,7 +307,7 @@ def test_profiles_and_policies_are_kept_as_they_were_sent(
         assert administration.ask("GET", f"{lively}/{path}").json() == empty
 
 
-def test_what_is_left_out_of_a_profile_or_a_policy_takes_its_default(
+def test_omitted_profile_and_policy_fields_take_defaults(
     administration: Administration, lively: str
 ) -> None:
     profile = {"profiles": [{"name": "p", "executors": [{"executor": "x"}]}, {"name": "q"}]}

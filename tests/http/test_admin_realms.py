@@ -46,7 +46,7 @@ def test_each_role_shows_as_much_of_a_realm_as_it_needs(
             assert listed.json() == [{"realm": "acme"}]
 
 
-def test_a_realm_shows_each_change_of_its_settings_and_of_what_new_users_get(
+def test_a_realm_shows_each_change_of_settings_and_defaults(
     administration: Administration, made_realm: str
 ) -> None:
     def change(method: str, path: str, document: object = None) -> None:
@@ -69,7 +69,7 @@ def test_a_realm_shows_each_change_of_its_settings_and_of_what_new_users_get(
     assert shown(administration, made_realm)["displayName"] == "another name"
 
 
-def test_only_a_role_over_the_realm_lets_it_be_changed_or_removed(
+def test_only_a_role_over_the_realm_may_change_or_remove_it(
     administration: Administration,
 ) -> None:
     for role in (*AdminRole, "nobody"):
@@ -116,7 +116,7 @@ def test_an_update_changes_what_it_names_and_nothing_else(
     assert shown(administration, made_realm) == expected | {"displayName": ""}
 
 
-def test_attributes_are_replaced_but_for_those_that_every_realm_has(
+def test_attributes_are_replaced_except_the_permanent_ones(
     administration: Administration, made_realm: str
 ) -> None:
     given = {"a": "1", "parRequestUriLifespan": "9"}
@@ -149,7 +149,7 @@ def test_attributes_are_replaced_but_for_those_that_every_realm_has(
         ({"display_name": "a", "displayName": "b"}, 400, "one spelling"),
     ],
 )
-def test_an_update_that_makes_no_sense_is_refused_and_changes_nothing(
+def test_an_invalid_update_is_refused_and_changes_nothing(
     administration: Administration,
     made_realm: str,
     document: dict[str, Any],
@@ -230,7 +230,7 @@ def test_a_new_name_takes_everything_along(administration: Administration, made_
     assert make(administration, made_realm)["id"] != before["id"]
 
 
-def test_the_realm_that_administers_the_others_keeps_its_name_and_stays(
+def test_the_master_realm_keeps_its_name_and_stays(
     administration: Administration,
 ) -> None:
     renamed = administration.ask("PUT", "master", document={"realm": "lord"})
@@ -254,7 +254,7 @@ def test_new_users_join_the_groups_that_an_update_names(
     assert administration.ask("DELETE", "joining").status_code == DONE
 
 
-def test_a_removed_realm_is_gone_with_its_tokens_and_its_lock_outs(
+def test_a_removed_realm_is_gone_with_its_tokens_and_lockouts(
     administration: Administration,
 ) -> None:
     people = [

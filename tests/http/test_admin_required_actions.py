@@ -55,7 +55,7 @@ def test_a_realm_has_the_actions_that_it_is_created_with(realm: OwnRealm) -> Non
     assert realm.get("authentication/unregistered-required-actions") == []
 
 
-def test_an_empty_provider_as_terraform_sends_it_leaves_the_provider(realm: OwnRealm) -> None:
+def test_an_empty_provider_of_terraform_leaves_the_provider(realm: OwnRealm) -> None:
     action = realm.get(UPDATE)
     realm.done("PUT", UPDATE, {**action, "providerId": ""})
     assert realm.get(UPDATE) == action
@@ -87,7 +87,7 @@ def test_what_makes_no_action_is_refused(realm: OwnRealm, document: dict[str, An
     assert realm.get(ACTIONS) == before
 
 
-def test_an_action_is_found_by_its_new_alias_and_no_other_action_may_have_it(
+def test_an_action_has_a_new_alias_that_no_other_may_have(
     realm: OwnRealm,
 ) -> None:
     action = realm.get(UPDATE)

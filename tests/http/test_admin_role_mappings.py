@@ -214,7 +214,7 @@ def test_a_role_that_is_given_or_taken_is_in_the_next_token(realm: AdministeredR
         assert not has()
 
 
-def test_what_is_changed_about_a_service_account_is_in_the_next_token(
+def test_service_account_changes_are_in_the_next_token(
     realm: AdministeredRealm,
 ) -> None:
     assert "email" not in realm.claims("holder")
@@ -269,7 +269,7 @@ def test_each_right_shows_the_roles_that_keycloak_shows(
 ) -> None:
     """Measured with Keycloak 26.7 for every role alone and beside `view-users`."""
     callers = {
-        f"{index}-{'-'.join(sorted(rights))}": [str(right) for right in sorted(rights)]
+        f"{index}-{'-'.join(sorted(rights))}": sorted(rights)
         for index, rights in enumerate(
             (*({each, AdminRole.VIEW_USERS} for each in AdminRole), *_SEEING_NO_USERS)
         )
@@ -313,7 +313,7 @@ def test_who_may_search_for_users_learns_that_one_is_unknown(
         for method in ("GET", "POST"):
             if (method, path[-9:]) == ("POST", "composite") or (method, path) == ("POST", ""):
                 continue
-            sent: object = [] if method == "POST" else None
+            sent: list[object] | None = [] if method == "POST" else None
             unknown = realm.refused(method, f"users/none/role-mappings{path}", sent, by=caller)
             error = "User not found" if status == 404 else "HTTP 403 Forbidden"
             assert unknown == (status, {"error": error}), caller

@@ -151,7 +151,7 @@ def test_a_role_that_makes_no_sense_is_refused(
         {"composite": True, "composites": {"other": []}},
     ],
 )
-def test_a_field_of_the_wrong_kind_is_refused_and_nothing_written(
+def test_a_field_of_the_wrong_type_is_refused_and_not_written(
     realm: AdministeredRealm, roles: str, fields: dict[str, Any]
 ) -> None:
     before = realm.get(roles)
@@ -170,7 +170,7 @@ def test_a_body_that_is_no_json_is_refused(
     assert answer.status_code == 400, answer.text
 
 
-def test_a_put_replaces_the_description_and_keeps_attributes_that_it_does_not_tell(
+def test_a_put_replaces_the_description_and_keeps_attributes(
     realm: AdministeredRealm, roles: str
 ) -> None:
     attributes = {"a": ["1"]}
@@ -280,7 +280,7 @@ def test_a_role_contains_others_once_they_are_added(realm: AdministeredRealm, ro
         realm.change("DELETE", path)
 
 
-def test_composites_that_come_with_a_role_count_where_it_is_called_composite(
+def test_composites_of_a_new_role_count_if_it_is_composite(
     realm: AdministeredRealm,
 ) -> None:
     parts = {"realm": ["offline_access"], "client": {"account": ["view-profile"], "ghost": ["x"]}}
@@ -322,7 +322,7 @@ def test_composites_are_named_by_ids_of_the_realm(
     realm.change("DELETE", f"{roles}/by-id")
 
 
-def test_the_role_of_every_user_is_not_removed_and_keeps_its_part_under_another_name(
+def test_the_default_role_stays_and_works_under_another_name(
     realm: AdministeredRealm,
 ) -> None:
     default = realm.get("roles/default-roles-of-roles")

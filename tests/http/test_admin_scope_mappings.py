@@ -29,7 +29,7 @@ def mappings(scoped: ScopedRealm, client_id: str = "narrow") -> str:
     return f"clients/{scoped.client(client_id)}/scope-mappings"
 
 
-def test_a_client_without_full_scope_learns_of_its_own_roles_alone(scoped: ScopedRealm) -> None:
+def test_without_full_scope_a_client_sees_its_own_roles_only(scoped: ScopedRealm) -> None:
     everything = roles(scoped.claims())
     assert {"whole", "part-a", "part-b"} <= set(everything[0])
     assert everything[1]["other"] == ["o1"]
@@ -65,7 +65,7 @@ def test_roles_in_the_scope_of_a_granted_client_scope_count_too(scoped: ScopedRe
     assert roles(scoped.claims("team", client_id="narrow"))[0] == ["part-b"]
 
 
-def test_a_client_scope_with_roles_is_only_for_users_who_have_one(scoped: ScopedRealm) -> None:
+def test_a_scope_with_roles_is_only_for_users_with_one_of_them(scoped: ScopedRealm) -> None:
     scope_id = scoped.add_scope("team", mapper("m", "by-team"))
     scoped.do("PUT", f"clients/{scoped.client('app')}/default-client-scopes/{scope_id}")
     url = f"client-scopes/{scope_id}/scope-mappings"
@@ -88,7 +88,7 @@ def test_a_role_of_ones_own_lets_what_it_contains_through(scoped: ScopedRealm) -
     assert roles(scoped.claims(client_id="narrow")) == (["part-a"], {"narrow": ["own"]})
 
 
-def test_a_removed_role_is_in_no_scope_and_a_new_one_of_its_name_neither(
+def test_a_recreated_role_is_in_none_of_the_old_scopes(
     scoped: ScopedRealm,
 ) -> None:
     url = mappings(scoped)
@@ -289,7 +289,7 @@ def test_rights_are_those_in_the_scope_of_the_token_as_it_is_now(limited: Scoped
     assert limited.ask("GET", "client-scopes", token=token).status_code == 403
 
 
-def test_a_scope_that_was_asked_for_widens_the_rights_of_the_token(limited: ScopedRealm) -> None:
+def test_a_requested_scope_widens_the_rights_of_the_token(limited: ScopedRealm) -> None:
     scope_id = limited.add_scope("viewing")
     url = f"client-scopes/{scope_id}/scope-mappings/clients/{limited.client(REALM_MANAGEMENT)}"
     limited.do("POST", url, [limited.role(AdminRole.VIEW_CLIENTS, REALM_MANAGEMENT)])
@@ -330,7 +330,7 @@ def test_an_example_says_what_a_token_would_say(scoped: ScopedRealm) -> None:
     assert scoped.get(f"{url}-userinfo?{asked}") == scoped.userinfo(tokens["access_token"])
 
 
-def test_an_example_passes_over_scopes_that_the_client_may_not_ask_for(
+def test_an_example_token_skips_scopes_the_client_lacks(
     scoped: ScopedRealm,
 ) -> None:
     user = scoped.get("users?username=ann")[0]["id"]
@@ -379,7 +379,7 @@ def test_examples_are_for_who_may_see_users_as_well(scoped: ScopedRealm) -> None
         assert (found, scoped.ask("GET", example, token=token).status_code) == statuses
 
 
-def test_the_mappers_that_would_act_are_told_with_where_they_are_from(
+def test_effective_mappers_are_listed_with_their_origin(
     scoped: ScopedRealm,
 ) -> None:
     app = scoped.client("app")

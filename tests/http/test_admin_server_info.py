@@ -41,7 +41,7 @@ def info(administration: Administration, client: str = "root", realm: str = "mas
     return found
 
 
-def test_clients_find_a_version_of_keycloak_and_people_the_program(
+def test_the_info_has_a_keycloak_version_and_the_program_name(
     administration: Administration,
 ) -> None:
     system = info(administration)["systemInfo"]

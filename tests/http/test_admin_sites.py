@@ -112,7 +112,7 @@ def _store_as_later_version(realm: AdministeredRealm, name: str) -> None:
         )
 
 
-def test_a_site_that_a_later_version_stored_is_listed_replaced_and_deleted(
+def test_a_site_of_a_later_version_can_be_listed_and_replaced(
     realm: AdministeredRealm,
 ) -> None:
     for name in ("api", "wiki"):

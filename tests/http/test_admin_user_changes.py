@@ -92,7 +92,7 @@ def manage_realm(realm: OwnRealm, **settings: Any) -> None:
     realm.done("PUT", "/admin/realms/people", settings)
 
 
-def test_a_user_is_made_in_keycloaks_shape_and_found_at_its_location(realm: OwnRealm) -> None:
+def test_a_user_is_created_in_keycloaks_shape_at_its_location(realm: OwnRealm) -> None:
     made = realm.ask("POST", "users", {"username": "Anna"})
     assert (made.status_code, made.content) == (201, b"")
     location = made.headers["location"]
@@ -114,7 +114,7 @@ def test_a_user_is_made_in_keycloaks_shape_and_found_at_its_location(realm: OwnR
     ]
 
 
-def test_what_is_sent_of_a_user_is_stored_and_what_is_not_its_own_passed_over(
+def test_own_fields_of_a_user_are_stored_and_others_ignored(
     realm: OwnRealm,
 ) -> None:
     sent = {
@@ -147,7 +147,7 @@ def test_what_is_sent_of_a_user_is_stored_and_what_is_not_its_own_passed_over(
     assert realm.get("users?q=unnamed:x") == []
 
 
-def test_a_new_user_has_the_default_role_and_groups_and_those_that_are_named(
+def test_a_new_user_has_the_defaults_and_the_named_groups(
     realm: OwnRealm,
 ) -> None:
     realm.created("users", {"username": "bob", "groups": ["/staff/berlin", "staff"]})
@@ -199,14 +199,14 @@ def test_of_many_who_make_the_same_user_at_once_one_succeeds(realm: OwnRealm, fi
     assert len(realm.get("users?username=twin")) == 1
 
 
-def test_one_violation_of_the_profile_is_told_by_itself_several_as_a_list(realm: OwnRealm) -> None:
+def test_one_profile_violation_is_an_object_several_a_list(realm: OwnRealm) -> None:
     short = {"field": "username", "errorMessage": "error-invalid-length"}
     assert refused(realm, {"username": "ab"}) == {**short, "params": ["username", 3, 255]}
     several = refused(realm, {"username": "a b", "email": "nobody"})
     assert [error["field"] for error in several["errors"]] == ["username", "email"]
 
 
-def test_a_password_signs_in_and_a_temporary_one_has_to_be_changed(realm: OwnRealm) -> None:
+def test_a_temporary_password_must_be_changed_after_sign_in(realm: OwnRealm) -> None:
     realm.created("users", SIGNED_UP)
     assert realm.sign_in("bob").status_code == 200
     credentials = [{"type": "password", "value": PASSWORD, "temporary": True}]
@@ -216,7 +216,7 @@ def test_a_password_signs_in_and_a_temporary_one_has_to_be_changed(realm: OwnRea
     assert realm.sign_in("carl").json()["error_description"] == "Account is not fully set up"
 
 
-def test_a_password_keeps_the_rules_of_the_realm_or_nothing_is_made(realm: OwnRealm) -> None:
+def test_a_password_that_breaks_a_rule_creates_nothing(realm: OwnRealm) -> None:
     manage_realm(realm, passwordPolicy=f"{CHEAP_PASSWORDS} and length(30)")
     try:
         assert refused(realm, SIGNED_UP) == {
@@ -383,7 +383,7 @@ def test_where_the_address_is_the_name_both_go_together(realm: OwnRealm) -> None
         manage_realm(realm, registrationEmailAsUsername=False)
 
 
-def test_a_password_is_changed_with_the_user_and_neither_without_the_other(realm: OwnRealm) -> None:
+def test_password_and_user_change_together_or_not_at_all(realm: OwnRealm) -> None:
     user_id = realm.created("users", {**SIGNED_UP, "credentials": []})
     new = {"type": "password", "value": PASSWORD}
     realm.done("PUT", f"users/{user_id}", {"credentials": [new], "firstName": "Rob"})
@@ -410,7 +410,7 @@ def test_a_hashed_password_takes_the_place_of_the_one_there_is(realm: OwnRealm) 
     assert shown(realm, user_id)["totp"] is True
 
 
-def test_a_user_who_is_disabled_is_out_at_once_and_enabled_again_in(realm: OwnRealm) -> None:
+def test_a_disabled_user_is_out_at_once_and_in_when_enabled(realm: OwnRealm) -> None:
     user_id = realm.created("users", SIGNED_UP)
     tokens = realm.sign_in("bob").json()
     refresh = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
@@ -442,7 +442,7 @@ def test_enabling_ends_a_lock_out_for_good(realm: OwnRealm) -> None:
         manage_realm(realm, bruteForceProtected=False, permanentLockout=False)
 
 
-def test_a_change_to_a_user_that_was_changed_meanwhile_is_refused(realm: OwnRealm) -> None:
+def test_an_update_of_a_concurrently_changed_user_is_refused(realm: OwnRealm) -> None:
     user_id = realm.created("users", BOB)
     known = realm.ask("GET", f"users/{user_id}?userProfileMetadata=true").headers["etag"]
     assert known == realm.ask("GET", f"users/{user_id}").headers["etag"]

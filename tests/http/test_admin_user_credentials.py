@@ -102,9 +102,7 @@ def test_credentials_are_listed_without_what_they_hide(realm: OwnRealm, bob: str
     assert "canary" not in json.dumps([password, code])
 
 
-def test_a_password_is_given_and_has_to_be_changed_where_it_is_temporary(
-    realm: OwnRealm, simple: str
-) -> None:
+def test_a_reset_password_must_be_changed_if_temporary(realm: OwnRealm, simple: str) -> None:
     assert realm.ask("PUT", f"{simple}/reset-password", given(OTHER)).status_code == 204
     assert realm.sign_in("bob").status_code != 200
     assert realm.sign_in("bob", password=OTHER).status_code == 200
@@ -132,9 +130,7 @@ def test_a_user_without_a_password_gets_one(realm: OwnRealm) -> None:
     assert realm.sign_in("bob").status_code == 200
 
 
-def test_a_new_password_keeps_the_rules_and_former_ones_are_remembered(
-    realm: OwnRealm, simple: str
-) -> None:
+def test_a_new_password_obeys_the_rules_and_the_history(realm: OwnRealm, simple: str) -> None:
     realm.done(
         *("PUT", f"/admin/realms/{realm.name}"),
         {"passwordPolicy": f"{CHEAP_PASSWORDS} and length(8) and passwordHistory(3)"},
@@ -274,9 +270,7 @@ def test_a_user_who_does_not_exist_is_told_first(realm: OwnRealm) -> None:
         assert (answer.status_code, answer.json()) == (404, {"error": "User not found"})
 
 
-def test_no_kind_of_credential_is_kept_elsewhere_and_none_is_disabled(
-    realm: OwnRealm, bob: str
-) -> None:
+def test_no_credential_is_stored_elsewhere_and_none_disabled(realm: OwnRealm, bob: str) -> None:
     assert realm.get(f"{bob}/configured-user-storage-credential-types") == []
     path = f"{bob}/disable-credential-types"
     assert realm.ask("PUT", path, ["otp"]).status_code == 204

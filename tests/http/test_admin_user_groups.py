@@ -109,9 +109,7 @@ def test_to_leave_a_group_is_not_to_leave_those_below(realm: OwnRealm, bob: str)
     assert names(realm, bob) == ["berlin"]
 
 
-def test_groups_are_shown_in_keycloaks_shape_brief_unless_asked_otherwise(
-    realm: OwnRealm, bob: str
-) -> None:
+def test_groups_are_brief_in_keycloaks_shape_unless_asked(realm: OwnRealm, bob: str) -> None:
     join(realm, bob, "berlin", "zeta")
     berlin, zeta = realm.get(f"{bob}/groups")
     assert berlin == BRIEF_BERLIN
@@ -183,7 +181,7 @@ def test_a_group_of_another_realm_is_not_found(realm: OwnRealm, bob: str) -> Non
 
 
 @pytest.mark.parametrize("group", ["chiefs", "deputies"])
-def test_nobody_lets_somebody_join_what_brings_more_rights_than_their_own(
+def test_no_caller_adds_a_user_to_a_group_with_more_rights(
     realm: OwnRealm, bob: str, group: str
 ) -> None:
     helper = realm.administration.token("helper", realm.name)
@@ -197,7 +195,7 @@ def test_nobody_lets_somebody_join_what_brings_more_rights_than_their_own(
     assert realm.ask("PUT", f"{bob}/groups/staff", token=helper).status_code == 204
 
 
-def test_joining_and_leaving_are_recorded_where_they_change_something(
+def test_joining_and_leaving_are_recorded_if_they_change(
     realm: OwnRealm, bob: str, administration: Administration
 ) -> None:
     path = f"{bob}/groups/berlin"

@@ -113,7 +113,7 @@ def test_a_profile_that_cannot_be_used_changes_nothing(
     assert realm.get(PROFILE) == before
 
 
-def test_a_change_of_a_profile_that_was_changed_meanwhile_is_refused(realm: OwnRealm) -> None:
+def test_an_update_of_a_concurrently_changed_profile_is_refused(realm: OwnRealm) -> None:
     known = realm.ask("GET", PROFILE).headers["etag"]
     document = with_attribute(realm)
     assert realm.ask("PUT", PROFILE, document, headers={"If-Match": known}).status_code == 200
@@ -145,7 +145,7 @@ def test_the_profile_is_changed_with_every_right_alone(administration: Administr
 
 @pytest.mark.parametrize("hidden", [None, {"view": ["user"], "edit": ["user"]}])
 @pytest.mark.parametrize("policy", [None, "ENABLED"])
-def test_a_name_that_the_profile_does_not_show_is_stored_and_found(
+def test_a_name_hidden_by_the_profile_is_stored_and_found(
     realm: OwnRealm, hidden: dict[str, Any] | None, policy: str | None
 ) -> None:
     user = {"username": "named", "firstName": "Ada", "lastName": "Byron", "enabled": True}

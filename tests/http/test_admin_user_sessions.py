@@ -121,7 +121,7 @@ def test_who_or_what_does_not_exist_is_told(realm: OwnRealm, bob: str) -> None:
         assert (answer.status_code, answer.json()) == (404, {"error": told})
 
 
-def test_offline_tokens_of_a_client_are_a_consent_that_can_be_revoked(
+def test_offline_tokens_of_a_client_are_a_revocable_consent(
     realm: OwnRealm, bob: str, administration: Administration
 ) -> None:
     assert realm.get(f"{bob}/consents") == []

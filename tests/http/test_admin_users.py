@@ -85,7 +85,7 @@ def test_filters_narrow(
         ({"max": "0"}, []),
     ],
 )
-def test_a_service_account_is_found_by_its_name_before_those_whose_names_hold_it(
+def test_an_exact_service_account_name_precedes_longer_names(
     administration: Administration, page: dict[str, str], names: list[str]
 ) -> None:
     other = {"username": "service-account-view-users-2"}

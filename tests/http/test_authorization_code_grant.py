@@ -104,7 +104,7 @@ def test_the_exchange_is_recorded(coded: Recorded) -> None:
     }
 
 
-def test_a_refresh_keeps_the_time_and_class_of_the_sign_in_but_no_nonce(coded: Recorded) -> None:
+def test_a_refresh_keeps_auth_time_and_acr_but_no_nonce(coded: Recorded) -> None:
     """OpenID Connect Core §12.2."""
     done = _sign_in(coded, asked={"nonce": "n-1"})
     tokens = _redeem(coded, done.code).json()
@@ -195,7 +195,7 @@ def test_a_request_without_a_code_is_invalid(coded: Recorded) -> None:
     assert coded.one()["error"] == "invalid_code"
 
 
-def test_a_client_that_fails_to_authenticate_does_not_spend_the_code(coded: Recorded) -> None:
+def test_a_failed_client_authentication_does_not_spend_the_code(coded: Recorded) -> None:
     code = _sign_in(coded).code
     assert _redeem(coded, code, client_secret="wrong").status_code == 401
     assert _redeem(coded, code).status_code == 200
@@ -258,9 +258,7 @@ def test_a_replay_ends_offline_tokens(coded: Recorded) -> None:
 
 
 @pytest.mark.parametrize("scope", ["openid", "openid offline_access"])
-def test_of_many_attempts_at_once_one_succeeds_and_its_tokens_end(
-    coded: Recorded, scope: str
-) -> None:
+def test_one_of_many_parallel_redemptions_wins_and_tokens_end(coded: Recorded, scope: str) -> None:
     """Attacks: C4, on several workers."""
     code = _sign_in(coded, scope=scope).code
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -312,7 +310,7 @@ def test_a_code_ends_with_its_session(coded: Recorded) -> None:
     assert _refused(_redeem(coded, done.code)) == (400, "invalid_grant", _INVALID)
 
 
-def test_the_end_of_a_session_ends_refresh_userinfo_and_introspection_at_once(
+def test_the_end_of_a_session_ends_its_tokens_at_once(
     coded: Recorded,
 ) -> None:
     done = _sign_in(coded)
@@ -353,7 +351,7 @@ def test_a_client_with_bound_tokens_needs_its_certificate(coded: Recorded) -> No
     assert refused == (400, "invalid_request", text)
 
 
-def test_a_consent_that_was_withdrawn_ends_codes_and_refresh_tokens(coded: Recorded) -> None:
+def test_a_withdrawn_consent_ends_codes_and_refresh_tokens(coded: Recorded) -> None:
     user_id = coded.user_id("john")
     text = "Client no longer has requested consent from user"
     code = _sign_in(coded, client_id="consent").code

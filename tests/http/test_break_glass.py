@@ -114,7 +114,7 @@ def _recover(host: _Host) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_shell_on_the_host_lets_every_administrator_in_after_any_lock_out(host: _Host) -> None:
+def test_a_shell_on_the_host_unlocks_every_administrator(host: _Host) -> None:
     """attacks: D5. First a temporary lock-out of all, then a permanent one."""
     begin = time.monotonic()
     host.lock_out_all()

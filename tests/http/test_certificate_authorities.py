@@ -148,7 +148,7 @@ def admits(realm: AdministeredRealm, leaf: Node | str, client: str = "probe", **
     return answer.status_code == httpx2.codes.OK
 
 
-def test_a_certificate_below_a_registered_anchor_authenticates_though_the_proxy_failed(
+def test_a_certificate_of_an_anchor_counts_despite_the_proxy(
     realm: AdministeredRealm,
 ) -> None:
     """Attacks A6, A14: the gateway's own check decides, over an intermediate of the store."""
@@ -248,7 +248,7 @@ def test_the_anchors_of_a_client_replace_those_of_its_realm(realm: AdministeredR
     assert (admits(realm, OF_ROOT), admits(realm, OTHER_LEAF)) == (True, False)
 
 
-def test_a_bound_token_is_used_with_the_certificate_that_the_anchors_of_its_client_trust(
+def test_a_bound_token_is_used_under_the_anchors_of_its_client(
     realm: AdministeredRealm,
 ) -> None:
     """The realm has another anchor of that name, which alone would refuse the certificate."""
@@ -268,7 +268,7 @@ def test_a_bound_token_is_used_with_the_certificate_that_the_anchors_of_its_clie
     assert used(OTHER_LEAF) == (UNAUTHORIZED, None)
 
 
-def test_a_token_by_secret_is_bound_to_what_the_anchors_of_its_client_trust(
+def test_a_secrets_token_binds_to_what_the_clients_anchors_trust(
     realm: AdministeredRealm,
 ) -> None:
     """The realm has another anchor of that name, which alone would refuse the certificate."""
@@ -435,7 +435,7 @@ def test_an_operator_registers_authorities_on_the_command_line(
     assert SECRET not in run("list", "--output", "json")
 
 
-def test_the_first_anchor_of_a_realm_is_announced_to_end_those_of_the_settings(
+def test_the_first_anchor_of_a_realm_warns_that_defaults_end(
     realm: AdministeredRealm, tmp_path: Path
 ) -> None:
     """The certificates of the settings' authorities are refused from then on."""

@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from gateway.crypto.x509.development_pki import ClientOrder, issue_client, revoke
+from gateway.crypto.x509.development_pki import ClientOrder, issue_client, revoke_certificate
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue
@@ -137,7 +137,7 @@ def ask_for_token(
     return answer, line["reason"].partition(": ")[2] if "reason" in line else None
 
 
-def test_the_first_failing_step_is_the_reason_of_the_real_refusal(
+def test_the_first_failing_step_is_the_reason_of_the_refusal(
     realm: AdministeredRealm,
 ) -> None:
     for kind, (node, client, step, part) in KINDS.items():
@@ -158,7 +158,7 @@ def test_a_certificate_of_a_revocation_list_names_the_list(
     pem = (pki / "explained.crt").read_text()
     accepted = explain(realm, pem, "revoked")
     assert (accepted["decision"], accepted["path"]["anchorOf"]) == ("accepted", "settings")
-    revoke(pki, x509.load_pem_x509_certificate(pem.encode()), now=now)
+    revoke_certificate(pki, x509.load_pem_x509_certificate(pem.encode()), now=now)
     found = explain(realm, pem, "revoked")
     _, reason = ask_for_token(realm, pem, "revoked")
     assert (found["failedStep"], found["reason"]) == ("revocation", reason)
@@ -180,7 +180,7 @@ def without_instance(claims: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["named", "inferred"])
-def test_an_accepted_certificate_has_the_claims_of_the_real_token(
+def test_an_accepted_certificate_has_the_claims_of_its_token(
     realm: AdministeredRealm, *, named: bool
 ) -> None:
     for node, client in ((GOOD, "probe"), (DEVICE, "fleet")):

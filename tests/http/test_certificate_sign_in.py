@@ -249,7 +249,7 @@ def test_a_service_account_does_not_sign_in_with_a_certificate(server: Administe
     ("name", "value"),
     [("crl_checking_enabled", "true"), ("ocsp_checking_enabled", "true"), ("keyusage", "x")],
 )
-def test_nobody_signs_in_where_what_is_to_be_checked_of_a_certificate_cannot_be(
+def test_an_unavailable_certificate_check_refuses_the_sign_in(
     server: AdministeredServer, name: str, value: str
 ) -> None:
     assert configured(server, **{name: value}).status_code == 204

@@ -215,7 +215,7 @@ def test_the_page_may_be_left_out(realm: Realm) -> None:
     assert realm.browser("user").open(prompt="none").answer["error"] == "login_required"
 
 
-def test_required_actions_follow_and_the_event_has_the_certificate(realm: Realm) -> None:
+def test_required_actions_follow_and_the_event_has_the_subject(realm: Realm) -> None:
     with realm.user("alice", requiredActions=["UPDATE_PASSWORD"]):
         browser = realm.browser("user")
         page = confirm(browser, browser.open())

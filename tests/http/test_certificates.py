@@ -85,7 +85,7 @@ def test_names_are_compared_as_parsed_in_their_order(wire: Wire) -> None:
     ("client_id", "status"),
     [("of-the-root", 200), ("of-the-issuer", 200), ("of-another-root", 401), ("of-itself", 401)],
 )
-def test_a_client_may_name_an_authority_on_the_path_of_its_certificate(
+def test_a_client_may_require_an_authority_on_the_path(
     wire: Wire, client_id: str, status: int
 ) -> None:
     """Keycloak: x509.casubjectdn."""
@@ -96,7 +96,7 @@ def test_a_client_may_name_an_authority_on_the_path_of_its_certificate(
     ("certificate", "reason"),
     [("device-1", NO_SUBJECT), ("subject empty", NO_SUBJECT), (None, NOT_PRESENTED)],
 )
-def test_a_client_without_a_subject_authenticates_with_no_certificate(
+def test_a_client_without_a_subject_accepts_no_certificate(
     wire: Wire, certificate: str | None, reason: str
 ) -> None:
     response = _as_device(wire, certificate, "without-subject")

@@ -231,7 +231,7 @@ def test_a_claim_of_roles_gives_none(realm: SelfSigned, who: str) -> None:
     [("low", REFUSED | OF_USERS), ("plain", REFUSED | OF_ACCOUNTS)],
     ids=["user", "service account"],
 )
-def test_claims_that_contradict_each_other_or_the_session_are_refused(
+def test_claims_that_contradict_each_other_or_the_session_fail(
     realm: SelfSigned, who: str, kinds: Mapping[str, Change]
 ) -> None:
     assert realm.answers(realm.claims(who)).introspected["active"] is True
@@ -262,7 +262,7 @@ def test_introspection_answers_only_an_audience_of_the_token(
     assert answers.admin == httpx2.codes.FORBIDDEN
 
 
-def test_an_administrator_needs_no_claim_of_roles_and_keeps_no_role_taken_away(
+def test_an_administrators_roles_come_from_sql_and_no_claim(
     realm: SelfSigned,
 ) -> None:
     bare = {

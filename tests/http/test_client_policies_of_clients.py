@@ -222,7 +222,7 @@ def _holds(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return rest.items() <= found.items() and attributes.items() <= found["attributes"].items()
 
 
-def test_a_client_that_a_policy_forbids_is_neither_created_nor_left_so_by_a_change(
+def test_a_forbidden_client_is_neither_created_nor_updated(
     realm: AdministeredRealm,
 ) -> None:
     for place, (executor, configuration, fields, error, text) in enumerate(REFUSED):
@@ -242,7 +242,7 @@ def test_a_client_that_a_policy_forbids_is_neither_created_nor_left_so_by_a_chan
         realm.change("DELETE", f"clients/{made}")
 
 
-def test_a_policy_sets_what_it_demands_at_new_and_at_changed_clients(
+def test_a_policy_sets_its_values_at_new_and_changed_clients(
     realm: AdministeredRealm,
 ) -> None:
     for place, (executor, configuration, fields, wanted) in enumerate(CONFIGURED):
@@ -258,7 +258,7 @@ def test_a_policy_sets_what_it_demands_at_new_and_at_changed_clients(
             realm.change("DELETE", f"clients/{each}")
 
 
-def test_each_executor_judges_the_client_as_those_before_it_have_left_it(
+def test_each_executor_sees_the_client_as_the_previous_left_it(
     realm: AdministeredRealm,
 ) -> None:
     """The order of a profile counts."""
@@ -282,7 +282,7 @@ def test_each_executor_judges_the_client_as_those_before_it_have_left_it(
     realm.change("PUT", "client-policies/policies", {"policies": []})
 
 
-def test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing(
+def test_disabled_policies_and_unmet_conditions_do_nothing(
     realm: AdministeredRealm,
 ) -> None:
     executors = [{"executor": "reject-request", "configuration": {}}]
@@ -321,7 +321,7 @@ def test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing(
         ("tls-client-auth-ca-subject-dn", {"ca-subject-dn": "?"}, "no distinguished name"),
     ],
 )
-def test_a_configuration_that_cannot_be_used_is_refused_with_its_reason(
+def test_an_unusable_configuration_is_refused_with_its_reason(
     realm: AdministeredRealm, executor: str, configuration: dict[str, Any], reason: str
 ) -> None:
     """Attacks C24: a pattern that may take hours is refused when it is stored."""
@@ -332,7 +332,7 @@ def test_a_configuration_that_cannot_be_used_is_refused_with_its_reason(
     assert body["errorMessage"].count(reason) == 2
 
 
-def test_conditions_choose_the_changes_that_a_policy_judges_by_who_makes_them(
+def test_conditions_select_changes_by_their_author(
     realm: AdministeredRealm,
 ) -> None:
     boss, registration = realm.account("boss"), Registration(realm)
@@ -393,7 +393,7 @@ def test_a_host_is_named_by_its_address(realm: AdministeredRealm) -> None:
     assert "names of hosts are not looked up" in body["errorMessage"]
 
 
-def test_the_roles_and_the_access_type_of_a_client_choose_the_changes(
+def test_client_roles_and_access_type_select_changes(
     realm: AdministeredRealm,
 ) -> None:
     """As Keycloak 26.7.3 judges them; a client that is created has no roles."""

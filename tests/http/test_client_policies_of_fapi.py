@@ -199,7 +199,7 @@ def test_the_profile_makes_a_plain_client_one_of_fapi(fapi: Fapi) -> None:
     )
 
 
-def test_a_sign_in_by_the_profile_ends_with_tokens_bound_to_the_certificate(fapi: Fapi) -> None:
+def test_a_fapi_sign_in_ends_with_certificate_bound_tokens(fapi: Fapi) -> None:
     status, tokens = fapi.redeem()
     assert status == 200, tokens
     assert "x5t#S256" in claims_of(tokens["access_token"])["cnf"]
@@ -301,7 +301,7 @@ def test_assertions_and_requests_are_signed_by_secure_algorithms(fapi: Fapi) -> 
     fapi.server.ask("PUT", f"{path}/{found['id']}", {"attributes": found["attributes"]})
 
 
-def test_unbound_tokens_are_accepted_nowhere_once_the_profile_is_in_force(fapi: Fapi) -> None:
+def test_unbound_tokens_are_refused_once_the_profile_is_active(fapi: Fapi) -> None:
     """RFC 8705 §3; attacks A4."""
     path = f"/{REALM}/clients"
     (found,) = fapi.server.get(f"{path}?clientId=app")
@@ -330,7 +330,7 @@ def test_unbound_tokens_are_accepted_nowhere_once_the_profile_is_in_force(fapi: 
     fapi.server.ask("PUT", f"{path}/{found['id']}", {"attributes": found["attributes"]})
 
 
-def test_every_token_is_bound_to_the_key_of_a_proof_where_the_profile_wants_dpop(
+def test_every_token_is_bound_to_a_proof_under_a_dpop_profile(
     fapi: Fapi,
 ) -> None:
     """RFC 9449 §5. A client that was registered before needs no setting of its own."""

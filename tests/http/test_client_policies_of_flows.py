@@ -72,7 +72,7 @@ def _acr(browser: SignInBrowser, page: Page, client_id: str = "app") -> str:
     return str(claims_of(tokens["id_token"])["acr"])
 
 
-def test_a_policy_sets_the_flow_in_place_of_that_of_the_realm_and_of_the_client(
+def test_a_policys_flow_replaces_those_of_realm_and_client(
     flowing: SignInRealm,
 ) -> None:
     for client_id in ("app", "own"):
@@ -93,7 +93,7 @@ def test_a_flow_that_cannot_sign_in_signs_nobody_in(flowing: SignInRealm) -> Non
         assert (event["type"], event["error"]) == ("LOGIN_ERROR", "not_allowed")
 
 
-def test_an_acr_condition_holds_for_requests_that_ask_for_the_class(flowing: SignInRealm) -> None:
+def test_an_acr_condition_holds_for_requests_of_that_class(flowing: SignInRealm) -> None:
     claims = json.dumps({"id_token": {"acr": {"values": ["gold"], "essential": True}}})
     with _enforced(flowing, "codes-alone", 2, _GOLD):
         for client_id, asked, is_enforced in (
@@ -110,7 +110,7 @@ def test_an_acr_condition_holds_for_requests_that_ask_for_the_class(flowing: Sig
             assert ("password" not in page.form.names) is is_enforced, (client_id, asked)
 
 
-def test_a_session_of_a_lower_level_steps_up_and_one_of_the_level_goes_on(
+def test_a_session_below_the_level_steps_up_and_at_it_continues(
     flowing: SignInRealm,
 ) -> None:
     browser = flowing.browser()

@@ -96,7 +96,7 @@ WITHOUT_CLIENT: Final = {
 """Endpoints of the protocol that name no client, or answer what was judged before."""
 
 
-def test_a_policy_stands_in_front_of_every_endpoint_that_has_a_client(recorded: Recorded) -> None:
+def test_a_policy_guards_every_endpoint_that_has_a_client(recorded: Recorded) -> None:
     """A new route of the protocol has to be added here, or among those without a client."""
     tokens, code = recorded.sign_in(scope="openid"), _code(recorded)
     devices = recorded.post("auth/device", {"scope": "openid"}).json()
@@ -149,7 +149,7 @@ def test_a_policy_stands_in_front_of_every_endpoint_that_has_a_client(recorded: 
     assert recorded.post("token", _form("client_credentials")).status_code == 200
 
 
-def test_a_policy_stands_in_front_of_the_registration_endpoint_and_of_the_admin_api(
+def test_a_policy_guards_client_registration_and_the_admin_api(
     recorded: Recorded,
 ) -> None:
     realm, registration = recorded.realm, Registration(recorded.realm)
@@ -193,7 +193,7 @@ def test_the_event_of_a_refused_request_names_the_policies_error(recorded: Recor
     )
 
 
-def test_authorization_requests_are_judged_by_what_each_executor_demands(
+def test_each_executor_checks_authorization_requests(
     recorded: Recorded,
 ) -> None:
     """The client learns it at its redirect URI, and at once where it pushes the request."""
@@ -276,7 +276,7 @@ def test_a_policy_names_what_is_missing_in_keycloaks_words(recorded: Recorded) -
     assert found == ("invalid_request", "client assertion is required.")
 
 
-def test_an_authorization_response_is_signed_by_an_id_token_or_as_a_jwt(
+def test_responses_are_signed_by_an_id_token_or_as_a_jwt(
     recorded: Recorded,
 ) -> None:
     """FAPI 1.0 Advanced §5.2.2.1; an access token in the response has to be allowed."""
@@ -313,7 +313,7 @@ def test_a_redirect_uri_that_a_policy_forbids_gets_no_answer(recorded: Recorded)
     assert (response.status_code, "location" in response.headers) == (400, False)
 
 
-def test_a_client_authenticates_by_a_method_that_the_policy_allows(recorded: Recorded) -> None:
+def test_a_client_authenticates_by_a_method_the_policy_allows(recorded: Recorded) -> None:
     """Clients that were registered before are refused; public ones are for another executor."""
     allowed = {"allowed-client-authenticators": ["client-jwt", "client-x509"]}
     text = "Configured client authentication method not allowed for client"
@@ -363,7 +363,7 @@ def test_conditions_choose_the_requests_that_a_policy_judges(recorded: Recorded)
                 assert _authorize(recorded, **passed).status_code == 200, condition
 
 
-def test_the_scopes_of_a_code_and_of_a_service_account_choose_the_policy(
+def test_scopes_of_codes_and_service_accounts_select_the_policy(
     recorded: Recorded,
 ) -> None:
     phone = {"client-scopes": {"type": "Optional", "scopes": ["phone"]}}
@@ -378,7 +378,7 @@ def test_the_scopes_of_a_code_and_of_a_service_account_choose_the_policy(
             assert response.status_code == status, response.text
 
 
-def test_the_scopes_of_passwords_refreshes_and_userinfo_choose_the_policy(
+def test_scopes_of_passwords_refreshes_and_userinfo_select_it(
     recorded: Recorded,
 ) -> None:
     """As Keycloak 26.7.3 judges them."""

@@ -110,9 +110,7 @@ NEGATED: Final = {"is-negative-logic": True}
 
 
 @pytest.mark.parametrize("condition", SILENT_ON_VIEWS)
-def test_a_condition_that_says_nothing_about_a_request_neither_holds_nor_fails(
-    recorded: Recorded, condition: str
-) -> None:
+def test_a_condition_silent_about_a_request_never_fails(recorded: Recorded, condition: str) -> None:
     """Alone it lets the policy rest, also inverted; beside another one it changes nothing."""
     realm = recorded.realm
     viewed = realm.get("clients?clientId=svc")[0]["id"]
@@ -182,7 +180,7 @@ def test_a_change_is_judged_by_what_the_client_would_be(realm: AdministeredRealm
         assert _creation_is_refused(realm, conditions, **fields) is bool(holds), conditions
 
 
-def test_a_change_of_the_access_type_is_judged_by_that_before_and_after(
+def test_an_access_type_change_is_checked_before_and_after(
     realm: AdministeredRealm,
 ) -> None:
     """Else a client would leave the policy by the change that the policy is to judge."""
@@ -212,7 +210,7 @@ def test_a_change_of_the_access_type_is_judged_by_that_before_and_after(
         (None, "phone", "phone", False),
     ],
 )
-def test_a_default_scope_is_one_of_the_client_and_an_optional_one_of_the_request(
+def test_default_scopes_are_the_clients_optional_the_requests(
     recorded: Recorded, kind: str | None, scope: str, requested: str, *, holds: bool
 ) -> None:
     """Also for a token exchange."""

@@ -247,7 +247,7 @@ def test_a_token_that_is_not_bound_gets_no_claims(recorded: Recorded) -> None:
         assert ('error="invalid_token"' in challenge, text in challenge) == (True, True), challenge
 
 
-def test_a_service_account_and_a_user_get_no_token_without_a_certificate(
+def test_no_certificate_no_token_for_services_and_users(
     recorded: Recorded,
 ) -> None:
     text = "Client Certification missing for MTLS HoK Token Binding"

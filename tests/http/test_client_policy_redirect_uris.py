@@ -143,7 +143,7 @@ def test_addresses_after_a_logout_are_judged_too(realm: AdministeredRealm) -> No
         assert _added(realm, attributes=attributes) == INVALID
 
 
-def test_open_redirects_may_go_anywhere_but_have_to_be_registered(
+def test_open_redirects_go_anywhere_but_must_be_registered(
     realm: AdministeredRealm,
 ) -> None:
     with policies_of(realm, {ENFORCER: {"allow-open-redirect": True}}):
@@ -159,7 +159,7 @@ def test_a_client_without_a_flow_that_redirects_is_not_judged(realm: Administere
         assert _added(realm, redirectUris=uris, **implicit) == INVALID
 
 
-def test_the_redirect_uri_of_a_request_is_judged_before_anything_else(
+def test_the_redirect_uri_of_a_request_is_checked_first(
     realm: AdministeredRealm,
 ) -> None:
     """That of a loopback address has a port, unlike the registered one. Spec: RFC 8252 §7.3."""
@@ -237,7 +237,7 @@ def test_only_the_named_addresses_match_a_pattern(realm: AdministeredRealm) -> N
         assert _added(realm) is None, "an address that there is not needs no pattern"
 
 
-def test_a_redirect_uri_of_a_request_without_tls_is_local_if_at_all(
+def test_a_redirect_uri_without_tls_is_local_if_allowed_at_all(
     realm: AdministeredRealm,
 ) -> None:
     ports = ["http://localhost:8080/cb", "http://127.0.0.1:8080/cb"]

@@ -103,7 +103,7 @@ def test_a_default_that_is_not_secure_is_replaced(realm: AdministeredRealm) -> N
         assert made["attributes"]["id.token.signed.response.alg"] == algorithm
 
 
-def test_a_client_that_registers_itself_names_no_algorithm_of_access_tokens(
+def test_a_self_registered_client_sets_no_access_token_algorithm(
     realm: AdministeredRealm,
 ) -> None:
     """RFC 7591 has no member for it."""
@@ -124,7 +124,7 @@ def _by_certificate(**attributes: str) -> dict[str, Any]:
     }
 
 
-def test_the_authority_is_set_where_there_is_none_and_refused_where_it_is_another(
+def test_a_missing_authority_is_set_and_another_refused(
     realm: AdministeredRealm,
 ) -> None:
     name = "x509.casubjectdn"
@@ -173,7 +173,7 @@ def test_secrets_expire_by_who_registers_or_changes_the_client(realm: Administer
 
 def test_the_address_of_a_sector_is_not_one_of_the_client() -> None:
     """As in Keycloak: it is fetched, and names addresses."""
-    executor = EXECUTORS["secure-client-uris"].read(PolicyConfiguration({}))
+    executor = EXECUTORS["secure-client-uris"].from_configuration(PolicyConfiguration({}))
     client = client_entry().client
     change = ClientChange(
         EventKind.UPDATE,

@@ -121,7 +121,7 @@ def test_which_policy_refused_a_client_is_recorded(
     }
 
 
-def test_what_an_administrator_does_here_is_recorded_as_the_clients(
+def test_changes_by_administrators_are_recorded_as_the_clients(
     recorded: Recorded, service: Registration
 ) -> None:
     viewer, maker = service.bearer("viewer"), service.bearer("maker")

@@ -209,7 +209,7 @@ def test_a_token_of_an_administrator_replaces_that_of_the_client(service: Regist
     assert service.given("GET", "default/replaced", token=own)["clientId"] == "replaced"
 
 
-def test_a_client_that_was_switched_off_does_not_switch_itself_on(service: Registration) -> None:
+def test_a_disabled_client_cannot_enable_itself(service: Registration) -> None:
     made = registered(service, "closed")
     own, path = made["registrationAccessToken"], f"clients/{made['id']}"
     service.realm.change("PUT", path, {"enabled": False})

@@ -91,7 +91,7 @@ def test_the_certificate_of_the_pushed_request_redeems_the_code(
 
 
 @pytest.mark.parametrize("other", ["device-2", None])
-def test_another_certificate_than_that_of_the_pushed_request_is_refused(
+def test_a_certificate_other_than_that_of_the_push_is_refused(
     server: AdministeredServer, browser: SignInBrowser, other: str | None
 ) -> None:
     """The code is spent by the attempt, as by each that does not fit."""
@@ -102,7 +102,7 @@ def test_another_certificate_than_that_of_the_pushed_request_is_refused(
 
 
 @pytest.mark.parametrize(("client_id", "pushed_with"), [("app", None), ("free", "device-1")])
-def test_without_certificate_or_bound_tokens_the_code_is_bound_to_none(
+def test_without_certificate_or_bound_tokens_the_code_is_unbound(
     server: AdministeredServer, browser: SignInBrowser, client_id: str, pushed_with: str | None
 ) -> None:
     code = _code(server, browser, pushed_with, client_id)
@@ -165,7 +165,7 @@ def test_a_code_is_bound_to_what_the_anchors_of_the_client_trust(
 
 
 @pytest.mark.usefixtures("_anchors_of_the_client")
-def test_a_device_code_is_bound_to_what_the_anchors_of_the_client_trust(
+def test_device_codes_bind_to_what_the_clients_anchors_trust(
     server: AdministeredServer, browser: SignInBrowser
 ) -> None:
     _, codes = _post(server, "device-1", "auth/device", "app")

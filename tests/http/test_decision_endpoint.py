@@ -88,7 +88,7 @@ def test_every_dialect_gets_the_same_decisions(
 
 
 @pytest.mark.parametrize("dialect", DIALECT_NAMES)
-def test_a_browser_is_sent_to_sign_in_where_its_proxy_shows_it_the_answer(
+def test_a_browser_is_redirected_if_its_proxy_shows_the_answer(
     protected: Protected, dialect: str
 ) -> None:
     found = _ask(protected, dialect, headers={"Sec-Fetch-Mode": "navigate"})
@@ -129,7 +129,7 @@ def test_a_question_without_one_of_its_headers_is_refused(
 
 
 @pytest.mark.parametrize("dialect", DIALECT_NAMES)
-def test_a_question_at_another_url_than_that_of_the_dialect_is_not_found(
+def test_a_question_at_the_url_of_another_dialect_is_not_found(
     protected: Protected, token: str, dialect: str
 ) -> None:
     """attacks: B1."""
@@ -287,7 +287,7 @@ def test_no_header_makes_the_endpoint_allow_by_accident(
 @pytest.mark.parametrize(
     "agent", ["", "kube-probe/1.29", "GoogleHC/1.0", "ELB-HealthChecker/2.0", "Prometheus/2.50"]
 )
-def test_no_user_agent_and_no_health_check_passes_without_a_credential(
+def test_no_user_agent_or_health_check_passes_without_credential(
     protected: Protected, agent: str
 ) -> None:
     """Source: attacks B5."""

@@ -41,7 +41,7 @@ def _lines(gateway: Gateway, request_id: str) -> list[Mapping[str, Any]]:
     return [line for line in gateway.log() if line.get("request_id") == request_id]
 
 
-def test_the_log_has_refusals_and_leaves_requests_that_pass_to_the_proxy(
+def test_refusals_are_logged_and_allowed_requests_are_not(
     protected: Protected,
 ) -> None:
     passes, refused = "a5" * 16, "b6" * 16

@@ -126,7 +126,7 @@ def test_openid_connect_named_as_protocol_gives_its_defaults(
         ({"backchannel.logout.url": ""}, {}),
     ],
 )
-def test_openid_connect_named_as_protocol_sets_the_logout_attributes(
+def test_protocol_openid_connect_sets_the_logout_attributes(
     realm: AdministeredRealm, make: Any, attributes: Any, expected: dict[str, str]
 ) -> None:
     found = make(realm, **OPENID, attributes=attributes)["attributes"]
@@ -186,7 +186,7 @@ def test_fields_that_follow_from_others_do_so_on_every_way_in(
     assert shown(make(realm, **sent), expected) == expected
 
 
-def test_web_origins_follow_changed_redirects_only_where_there_were_none(
+def test_web_origins_follow_redirects_only_if_there_were_none(
     realm: AdministeredRealm,
 ) -> None:
     path = f"clients/{added(realm)['id']}"
@@ -236,7 +236,7 @@ def test_a_mapper_gets_the_options_that_follow_from_others(
 
 
 @EVERY_WAY
-def test_a_mapper_of_a_new_client_gets_the_option_of_userinfo_alone(
+def test_a_mapper_of_a_new_client_gets_the_userinfo_option_only(
     realm: AdministeredRealm, make: Any
 ) -> None:
     sent = {"claim.name": "c", "id.token.claim": "true", "access.token.claim": "true"}

@@ -170,7 +170,7 @@ def test_allow_access_allows_it_after_the_password_alone(realm: OwnRealm) -> Non
     assert signed_in(realm, password="wrong") == WRONG
 
 
-def test_a_sub_flow_needs_one_alternative_and_the_first_that_succeeds_is_enough(
+def test_the_first_successful_alternative_completes_a_sub_flow(
     realm: OwnRealm,
 ) -> None:
     code_or_none = sub_flow("REQUIRED", Step(CODE, "ALTERNATIVE"), Step(ALLOW, "ALTERNATIVE"))
@@ -200,7 +200,7 @@ def test_a_sub_flow_of_skipped_sub_flows_fails(realm: OwnRealm) -> None:
     assert signed_in(realm, "coded", **code()) == RIGHT
 
 
-def test_a_conditional_sub_flow_without_an_enabled_condition_is_skipped(realm: OwnRealm) -> None:
+def test_a_conditional_sub_flow_without_conditions_is_skipped(realm: OwnRealm) -> None:
     bound(realm, sub_flow("CONDITIONAL", Step(CONFIGURED, "DISABLED"), Step(DENY)))
     assert signed_in(realm) == RIGHT
 
@@ -254,7 +254,7 @@ def test_a_condition_asks_for_the_value_of_an_attribute(
     assert admitted(realm, "plain", "red", "grouped") == names
 
 
-def test_a_value_too_long_for_a_pattern_leaves_no_condition_undecided(realm: OwnRealm) -> None:
+def test_a_value_too_long_for_a_pattern_refuses_the_sign_in(realm: OwnRealm) -> None:
     red = {**TEAM, "attribute_expected_value": "r.*", "regex": "true"}
     for config in (red, {**red, "not": "true"}):
         bound(realm, denied_if(ATTRIBUTE, **config))
@@ -341,7 +341,7 @@ def test_session_limits_of_the_client_count_its_sessions(realm: OwnRealm) -> Non
     assert signed_in(realm, client=CLIENT) == RIGHT
 
 
-def test_session_limits_end_the_session_that_was_not_refreshed_for_longest(
+def test_session_limits_end_the_session_refreshed_longest_ago(
     realm: OwnRealm,
 ) -> None:
     config = {"behavior": "Terminate oldest session", "userRealmLimit": "2"}
@@ -388,9 +388,7 @@ def _refreshed(realm: OwnRealm, token: str) -> int:
         denied_if(ATTRIBUTE, attribute_expected_value="(", regex="true"),
     ],
 )
-def test_nobody_signs_in_by_a_flow_with_a_step_that_cannot_decide(
-    realm: OwnRealm, step: Step
-) -> None:
+def test_a_flow_with_an_undecidable_step_signs_in_no_user(realm: OwnRealm, step: Step) -> None:
     realm.done("PUT", "", {"directGrantFlow": made(realm, step)})
     assert signed_in(realm) == WRONG
 
@@ -409,7 +407,7 @@ def test_nobody_signs_in_by_a_flow_with_what_cannot_act(realm: OwnRealm, step: S
     assert signed_in(realm) == WRONG
 
 
-def test_nobody_signs_in_while_a_bound_flow_has_a_step_that_cannot_act(realm: OwnRealm) -> None:
+def test_a_bound_flow_with_an_unusable_step_signs_in_no_user(realm: OwnRealm) -> None:
     alias = made(realm, Step("auth-otp-form", "DISABLED"))
     realm.done("PUT", "", {"directGrantFlow": alias})
     executions = f"{FLOWS}/{quote(alias)}/executions"

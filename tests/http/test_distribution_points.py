@@ -121,7 +121,7 @@ def probe(*urls: str, issuer: Node = ROOT, **fields: Any) -> Node:
     return issue("probe", issuer, points(*urls, **fields))
 
 
-def test_the_list_that_a_trusted_certificate_names_counts_where_the_realm_says_so(
+def test_the_list_named_by_a_trusted_certificate_counts_if_set(
     realms: Realms, server: ListServer
 ) -> None:
     """A certificate that names no list needs none."""
@@ -208,7 +208,7 @@ def test_a_list_of_more_than_8_mb_is_not_read(realms: Realms, server: ListServer
     assert not any("/large.crl cannot be used: larger than" in each for each in reasons)
 
 
-def test_a_list_clears_and_revokes_the_certificates_in_its_scope_alone(
+def test_a_list_decides_only_about_certificates_in_its_scope(
     realms: Realms, server: ListServer
 ) -> None:
     """Spec: RFC 5280 §5.2.5, §6.3.3 (b) (2)."""
@@ -274,7 +274,7 @@ def test_a_few_addresses_of_a_certificate_are_followed(realms: Realms, server: L
     assert sorted(server.asked) == ["/0.crl", "/1.crl", "/2.crl"]
 
 
-def test_a_slow_server_holds_up_its_certificates_for_a_second_and_no_others(
+def test_a_slow_server_delays_its_own_certificates_one_second(
     realms: Realms, server: ListServer
 ) -> None:
     """The list counts once it comes, while no further certificate has waited for it."""
@@ -299,9 +299,7 @@ def test_a_slow_server_holds_up_its_certificates_for_a_second_and_no_others(
     until(lambda: realms.ask(HARD, slow[0])[0] == 200, "the list does not count")
 
 
-def test_a_list_that_is_configured_is_enough_where_a_point_has_none(
-    realms: Realms, server: ListServer
-) -> None:
+def test_a_configured_list_suffices_if_a_point_has_none(realms: Realms, server: ListServer) -> None:
     node, bad = (probe(f"{server.url}/none.crl") for _ in range(2))
     hard = realms.by_name[HARD]
     attributes = hard.get("")["attributes"]

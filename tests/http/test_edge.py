@@ -97,7 +97,7 @@ def test_ssl_required_is_judged_on_the_proxys_word(
         assert {answer.status_code for answer in answers} == {403}
 
 
-def test_tls_is_asked_for_before_a_disabled_realm_tells_of_itself(wire: Wire) -> None:
+def test_tls_is_required_before_a_disabled_realm_is_reported(wire: Wire) -> None:
     response = wire.post("token", {}, realm="tls-all-off", X_Forwarded_Proto="http")
     assert response.json() == HTTPS_REQUIRED
 
@@ -141,7 +141,7 @@ def test_a_stranger_on_tcp_is_believed_nothing(tmp_path: Path, certificate_zoo: 
 
 
 @pytest.mark.parametrize("listener", ["unix", "tcp"])
-def test_a_peer_without_the_secret_is_not_the_proxy_on_any_listener(
+def test_a_peer_without_the_secret_is_no_proxy_on_any_listener(
     tmp_path: Path, certificate_zoo: Zoo, listener: str
 ) -> None:
     """A configured secret is required on a unix socket too, and TCP is never trusted without one.

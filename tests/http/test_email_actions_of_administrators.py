@@ -59,7 +59,7 @@ def test_a_mail_does_not_wait_until_the_queue_is_polled(mailed: MailedRealm) -> 
     mailed.events()
 
 
-def test_a_link_lets_the_user_perform_the_actions_and_signs_nobody_in(
+def test_a_link_runs_its_actions_and_signs_in_no_user(
     mailed: MailedRealm,
 ) -> None:
     ada = mailed.add("ada")

@@ -291,7 +291,7 @@ def test_userinfo_is_signed_and_then_encrypted(encrypting: SignInRealm) -> None:
     assert header_of(signed)["alg"] == "ES256"
 
 
-def test_userinfo_is_not_sent_in_plain_text_where_the_key_has_gone(
+def test_userinfo_is_not_sent_in_plain_text_after_a_key_is_gone(
     encrypting: SignInRealm,
 ) -> None:
     token = grant(encrypting, "rsa", grant_type="client_credentials", scope="openid").json()
@@ -432,7 +432,7 @@ def test_objects_that_cannot_be_decrypted_get_one_answer(encrypting: SignInRealm
     assert len(texts) == 1, texts
 
 
-def test_a_client_may_pin_the_algorithms_of_its_encrypted_objects(
+def test_a_client_may_pin_the_algorithms_of_its_objects(
     encrypting: SignInRealm,
 ) -> None:
     config = {"priority": ["100"], "algorithm": ["RSA-OAEP-256"]}
@@ -453,7 +453,7 @@ def test_a_client_may_pin_the_algorithms_of_its_encrypted_objects(
     assert browser.open("pinned", request=right).status == 400
 
 
-def test_a_passive_key_still_decrypts_and_a_disabled_one_does_not(
+def test_passive_keys_decrypt_and_disabled_ones_do_not(
     encrypting: SignInRealm,
 ) -> None:
     key = realm_key(encrypting)

@@ -146,7 +146,7 @@ def test_a_level_of_the_session_counts_in_other_clients(leveled: SignInRealm) ->
     )
 
 
-def test_the_form_is_refused_where_the_level_was_raised_meanwhile(leveled: SignInRealm) -> None:
+def test_a_form_is_refused_if_the_level_rose_meanwhile(leveled: SignInRealm) -> None:
     with leveled.changed(browserFlow="passwords-alone"):
         browser = _signed_in(leveled, "anna", "password")
         page = browser.open("password", kc_action="CONFIGURE_RECOVERY_AUTHN_CODES")
@@ -170,7 +170,7 @@ def test_an_action_that_an_administrator_requires_needs_no_level(leveled: SignIn
     assert page.id == "login-config-totp"
 
 
-def test_the_account_console_adds_nothing_after_the_password_alone(leveled: SignInRealm) -> None:
+def test_the_account_console_adds_nothing_by_password_alone(leveled: SignInRealm) -> None:
     """The flow of its client has no levels here; its links are those of every user."""
     realm = leveled.realm
     [client] = realm.get("clients?clientId=account-console")

@@ -86,7 +86,7 @@ def test_a_failed_sign_in_is_a_mail_in_the_language_of_the_user(
     assert realm.get("events") == []
 
 
-def test_only_users_with_a_verified_address_get_a_mail_and_only_of_some_events(
+def test_verified_users_get_mails_of_selected_events_only(
     realm: AdministeredRealm, server: MailServer
 ) -> None:
     _add(realm, "unverified", emailVerified=False)
@@ -179,7 +179,7 @@ def sending(
         yield made
 
 
-def test_events_come_to_the_webhook_signed_and_again_until_they_are_confirmed(
+def test_webhooks_get_signed_events_again_until_confirmed(
     sending: AdministeredRealm, receiver: WebhookReceiver
 ) -> None:
     receiver.statuses.append(410)
@@ -206,7 +206,7 @@ def test_events_come_to_the_webhook_signed_and_again_until_they_are_confirmed(
     assert sending.get("events") == []
 
 
-def test_the_secret_of_a_webhook_is_shown_nowhere_and_kept_by_its_mask(
+def test_a_webhook_secret_is_shown_nowhere_and_kept_by_its_mask(
     sending: AdministeredRealm, receiver: WebhookReceiver
 ) -> None:
     shown = sending.get("")

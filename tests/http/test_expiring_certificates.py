@@ -64,7 +64,7 @@ def found(realm: AdministeredRealm, query: str = "") -> list[tuple[str, str, str
     return [(each["kind"], each["subject"], each["owner"]) for each in rows]
 
 
-def test_what_a_realm_has_and_what_was_presented_to_it_is_listed_by_time(
+def test_own_and_presented_certificates_are_listed_by_expiry(
     realm: AdministeredRealm,
 ) -> None:
     stored = [
@@ -88,7 +88,7 @@ def test_what_a_realm_has_and_what_was_presented_to_it_is_listed_by_time(
     assert entry["notAfter"] == LEAF.certificate.not_valid_after_utc.isoformat()
 
 
-def test_a_refused_request_says_nothing_of_who_uses_a_certificate(
+def test_a_refused_request_reveals_no_user_of_a_certificate(
     realm: AdministeredRealm,
 ) -> None:
     stray = issue("stray", ROOT, key=KEYS[2], days=(-300, 60))
@@ -102,7 +102,7 @@ def test_a_refused_request_says_nothing_of_who_uses_a_certificate(
     until(lambda: presented in found(realm, "?days=90"), "the certificate is not listed")
 
 
-def test_days_ahead_are_bounded_and_the_list_is_for_those_who_view_the_realm(
+def test_days_ahead_are_bounded_and_the_list_needs_view_realm(
     realm: AdministeredRealm,
 ) -> None:
     for days in ("-1", "3651", "2000000000"):

@@ -41,7 +41,7 @@ def _text(mail: EmailMessage, kind: str) -> str:
     return str(body.get_content())
 
 
-def test_recipients_get_a_mail_as_many_days_ahead_as_the_realm_says(
+def test_recipients_get_a_mail_as_many_days_ahead_as_configured(
     timed: Timed, mailed: MailedRealm
 ) -> None:
     _set(mailed, attributes={RECIPIENTS: f"{OPS}, {IT}", DAYS: "15, 2"})
@@ -61,7 +61,7 @@ def test_recipients_get_a_mail_as_many_days_ahead_as_the_realm_says(
     assert [len(mailed.mails(each, 2)) for each in (OPS, IT)] == [2, 2]
 
 
-def test_recipients_need_a_mail_server_and_all_that_cannot_be_read_is_refused_at_once(
+def test_recipients_need_a_mail_server_and_valid_values(
     mailed: MailedRealm,
 ) -> None:
     _set(mailed, attributes={RECIPIENTS: ""})

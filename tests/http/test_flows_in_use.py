@@ -282,7 +282,7 @@ def proven(realm: OwnRealm) -> tuple[int, str]:
     return response.status_code, response.json().get("error_description", "")
 
 
-def test_a_method_that_the_flow_of_clients_disables_proves_nothing(realm: OwnRealm) -> None:
+def test_a_client_method_disabled_in_the_flow_proves_nothing(realm: OwnRealm) -> None:
     assert proven(realm) == RIGHT
     assert requiring(realm, "clients", "Client Id and Secret", "DISABLED") == (204, "")
     assert proven(realm) == NO_METHOD
@@ -321,7 +321,7 @@ def test_an_unfinished_profile_keeps_out_while_that_action_is_on(realm: OwnRealm
     assert signed_in(realm, "nameless") == RIGHT
 
 
-def test_an_unconfirmed_address_keeps_out_while_that_action_is_on(realm: OwnRealm) -> None:
+def test_an_unverified_address_refuses_while_the_action_is_on(realm: OwnRealm) -> None:
     realm.done("PUT", "", {"verifyEmail": True})
     assert signed_in(realm, "plain") == NOT_SET_UP
     off(realm, "VERIFY_EMAIL")

@@ -305,9 +305,7 @@ def test_an_introspection_response_says_what_the_token_says(
 
 
 @pytest.mark.parametrize("client_id", ["forging", "answering"])
-def test_an_introspection_response_says_what_the_refresh_token_says(
-    realm: Attacked, client_id: str
-) -> None:
+def test_introspection_reports_what_the_refresh_token_has(realm: Attacked, client_id: str) -> None:
     token = realm.tokens(client_id)["refresh_token"]
     answer = realm.introspect(token, client_id, token_type_hint="refresh_token")
     claims = claims_of(token)

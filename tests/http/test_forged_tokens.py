@@ -427,7 +427,7 @@ def test_no_header_of_a_token_chooses_its_key(forging: Forging, place: str) -> N
 _MILLION: Final = 1_000_000
 
 
-def test_a_header_of_a_million_characters_is_refused_at_every_form(forging: Forging) -> None:
+def test_a_header_of_a_million_characters_is_refused_everywhere(forging: Forging) -> None:
     """attacks: C14. `kid` as long as a body may be, or longer."""
     browser = forging.browser
     long = _assertion(kid="x" * _MILLION)

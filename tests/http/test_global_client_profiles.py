@@ -38,7 +38,7 @@ def test_global_profiles_are_listed_where_they_are_asked_for(realm: Administered
             assert set(executor) == {"executor", "configuration"}
 
 
-def test_global_profiles_that_are_sent_back_are_not_stored_and_stay_as_they_are(
+def test_global_profiles_sent_back_are_not_stored_nor_changed(
     realm: AdministeredRealm,
 ) -> None:
     before = realm.get(LISTED)
@@ -56,7 +56,7 @@ def test_no_profile_takes_the_name_of_a_global_one(realm: AdministeredRealm) -> 
     assert realm.get(PATH)["profiles"] == []
 
 
-def test_a_global_profile_may_be_sent_back_with_another_description_alone(
+def test_a_global_profile_may_return_with_another_description(
     realm: AdministeredRealm,
 ) -> None:
     """Files of Keycloak have its descriptions."""

@@ -185,7 +185,7 @@ def test_sites_of_the_same_name_are_told_apart_by_the_realm(shell: Shell) -> Non
     assert (shown["realm"], shown["hosts"]) == ("other", ["other.example.org"])
 
 
-def test_a_realm_cannot_take_a_host_of_the_rules_file_or_of_another_realm(shell: Shell) -> None:
+def test_a_realm_cannot_take_a_host_of_the_file_or_another_realm(shell: Shell) -> None:
     done = shell.put_realm_site({**WIKI, "hosts": ["intranet.example.org"]})
     assert (done.exit_code, done.output) == (
         REFUSED,
@@ -260,7 +260,7 @@ def test_the_server_of_the_proxy_and_the_host_have_one_site(shell: Shell) -> Non
         assert part in shell.run("explain", "GET", url, "--server", server, code=code).output
 
 
-def test_a_url_that_is_none_and_options_that_contradict_are_refused(shell: Shell) -> None:
+def test_invalid_urls_and_contradicting_options_are_refused(shell: Shell) -> None:
     shell.run("explain", "GET", "ftp://intranet.example.org/", code=BAD)
     shell.run("explain", "GET", "/health", code=BAD)
     url = "https://intranet.example.org/"
@@ -321,7 +321,7 @@ def test_an_explanation_is_readable_text(shell: Shell) -> None:
     ]
 
 
-def test_a_running_gateway_reads_a_new_rules_file_and_keeps_the_old_rules_beside_a_wrong_one(
+def test_a_gateway_reads_new_rules_and_keeps_old_beside_wrong(
     shell: Shell,
 ) -> None:
     headers = {"Authorization": f"Bearer {_administrator(shell)}"}

@@ -68,7 +68,7 @@ def _sets_password(browser: SignInBrowser, page: Page) -> Page:
     return browser.submit(page, **{"password-new": NEW, "password-confirm": NEW})
 
 
-def test_an_address_changes_by_its_link_alone_where_the_realm_has_links_for_it(
+def test_with_links_an_address_changes_only_by_its_link(
     mailed: MailedRealm, account: OwnAccount
 ) -> None:
     """Not by the account API, whose token may be stolen, nor by another form."""
@@ -90,7 +90,7 @@ def test_an_address_changes_by_its_link_alone_where_the_realm_has_links_for_it(
     assert (found["email"], found["emailVerified"]) == ("ada@example.org", True)
 
 
-def test_a_name_that_may_not_be_changed_is_not_changed_by_the_address(
+def test_an_immutable_name_does_not_follow_the_address(
     mailed: MailedRealm, account: OwnAccount
 ) -> None:
     user = _verified(mailed, "bob@example.org", email="bob@example.org")
@@ -104,7 +104,7 @@ def test_a_name_that_may_not_be_changed_is_not_changed_by_the_address(
     assert mailed.realm.get(user)["username"] == "bob@example.org"
 
 
-def test_a_link_to_another_address_is_void_once_the_password_was_changed(
+def test_a_link_is_void_after_a_password_change(
     mailed: MailedRealm,
 ) -> None:
     """Who had the account for a moment does not get it back."""
@@ -141,7 +141,7 @@ def test_registrations_of_a_stranger_keep_no_other_mail_back(mailed: MailedRealm
     assert "Reset password" in subjects
 
 
-def test_the_owner_of_an_address_sees_whose_account_a_link_confirms(mailed: MailedRealm) -> None:
+def test_the_owner_of_an_address_sees_whose_account_it_confirms(mailed: MailedRealm) -> None:
     """A stranger has registered it. The owner who opens the link is not signed in to it."""
     _registers(mailed, "mallory", "fay@example.org")
     [mail] = mailed.mails("fay@example.org")
@@ -161,7 +161,7 @@ def test_the_owner_of_an_address_sees_whose_account_a_link_confirms(mailed: Mail
 
 
 @pytest.mark.parametrize("leads", ["reset-credentials", "restart", "authenticate", "registration"])
-def test_no_other_page_of_the_tab_tells_whether_an_account_was_made(
+def test_no_other_page_of_the_tab_reveals_a_created_account(
     mailed: MailedRealm, leads: str
 ) -> None:
     _verified(mailed, f"emil-{leads}")
@@ -193,7 +193,7 @@ def test_attributes_of_the_gateway_are_not_the_users(
     assert mailed.realm.get(user).get("attributes", {}) == {}
 
 
-def test_users_of_many_accounts_flood_no_mailbox_of_another_person(mailed: MailedRealm) -> None:
+def test_users_of_many_accounts_cannot_flood_another_mailbox(mailed: MailedRealm) -> None:
     """attacks: E8."""
     found = mailed.realm.get(UPDATE_EMAIL)
     at_once = {**found, "config": {"emailResendCooldownSeconds": "1"}}
@@ -221,7 +221,7 @@ def test_resets_that_strangers_ask_for_keep_no_other_mail_back(mailed: MailedRea
     assert sorted(set(subjects)) == ["Reset password", "Verify email"]
 
 
-def test_links_that_a_stranger_sends_to_an_address_keep_none_of_its_owner_back(
+def test_links_by_strangers_do_not_use_up_the_owners_limit(
     mailed: MailedRealm,
 ) -> None:
     """The stranger wants to change to an address that is taken. attacks: E8."""

@@ -42,9 +42,7 @@ def mailed(administration: Administration) -> Iterator[MailedRealm]:
         "ada\0@example.org",
     ],
 )
-def test_an_address_that_names_more_than_one_mailbox_gets_no_mail(
-    mailed: MailedRealm, address: str
-) -> None:
+def test_an_address_of_several_mailboxes_gets_no_mail(mailed: MailedRealm, address: str) -> None:
     """attacks: E7. Neither by administrators, nor by the user who registers."""
     before = len(mailed.server.recipients)
     document = person("injected", email=address)
@@ -89,7 +87,7 @@ def test_settings_of_the_mail_server_have_no_line_break(mailed: MailedRealm, nam
     assert mailed.realm.get("")["smtpServer"] == settings
 
 
-def test_a_stored_password_goes_to_the_server_that_it_was_stored_for(mailed: MailedRealm) -> None:
+def test_a_stored_password_goes_to_its_own_server_only(mailed: MailedRealm) -> None:
     """attacks: E7. The mask that is sent back keeps the password of the same host alone."""
     settings = mailed.server.settings()
     secret = {"auth": "true", "ssl": "true", "user": "u", "password": "the mail server's word"}

@@ -75,7 +75,7 @@ def test_no_part_of_a_password_is_left_out_of_the_comparison(
 
 
 @pytest.mark.parametrize("password", [f"{_LONGEST}x", "é" * 400_000, "chosen\0Passw0rd"])
-def test_no_password_is_set_that_would_not_be_compared_as_a_whole(
+def test_a_password_that_is_not_compared_whole_is_not_set(
     words: SignInRealm, password: str
 ) -> None:
     """attacks: D12."""

@@ -105,7 +105,7 @@ def test_a_password_that_was_replaced_gives_no_consent(acting: SignInRealm) -> N
     assert acting.realm.get(f"{user}/consents") == []
 
 
-def test_a_changed_password_is_recorded_where_the_sign_in_is_refused_after_it(
+def test_a_changed_password_is_recorded_if_the_sign_in_fails(
     acting: SignInRealm,
 ) -> None:
     """The next action, of which there is no page, refuses the sign-in."""
@@ -140,7 +140,7 @@ def test_a_name_that_no_qr_code_holds_leaves_the_secret_to_type(acting: SignInRe
     assert '<details class="manual" open>' in page.html
 
 
-def test_a_changed_password_is_recorded_though_its_page_is_opened_meanwhile(
+def test_a_changed_password_is_recorded_if_its_page_is_reopened(
     acting: SignInRealm,
 ) -> None:
     """The page that is shown again replaces the state that the form began with."""

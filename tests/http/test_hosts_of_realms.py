@@ -156,7 +156,7 @@ def test_other_names_are_free_and_a_realm_may_hold_a_name_twice(
     assert _create(realms[0], "A.example.org:443", name="own-9") == CONFLICT
 
 
-def test_the_rules_file_and_the_gateway_reserve_their_names_for_all_ports(
+def test_rules_file_and_gateway_reserve_hosts_for_all_ports(
     realms: tuple[AdministeredRealm, AdministeredRealm], tmp_path: Path
 ) -> None:
     realm = realms[0]

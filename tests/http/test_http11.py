@@ -87,7 +87,7 @@ def test_a_status_has_its_reason_phrase(wire: Wire, declared: str) -> None:
     assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
 
 
-def test_an_answer_before_the_whole_body_ends_the_connection_in_words(wire: Wire) -> None:
+def test_an_answer_before_the_whole_body_announces_the_close(wire: Wire) -> None:
     """A client that reused the connection would lose its next request. RFC 9112 §9.6."""
     path = "/realms/wire/protocol/openid-connect/token"
     form = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1500000\r\n"

@@ -77,7 +77,7 @@ def test_the_public_page_says_what_it_received(service: httpx2.Client, path: str
     assert "with your request: Remote-User." in _text(named)
 
 
-def test_the_page_has_its_style_where_the_rules_let_every_caller_read_it(
+def test_the_page_has_its_style_if_the_rules_admit_everyone(
     service: httpx2.Client,
 ) -> None:
     style = service.get("/public/style.css")

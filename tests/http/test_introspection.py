@@ -27,7 +27,7 @@ def test_a_client_in_the_audience_sees_the_claims(wire: Wire) -> None:
         )
 
 
-def test_nobody_else_learns_anything_of_it_not_even_its_own_client(wire: Wire) -> None:
+def test_others_learn_nothing_of_a_token_not_even_its_client(wire: Wire) -> None:
     """Attacks C17: the audience decides."""
     token = wire.token("svc")
     for caller in ("svc", "svc2"):
@@ -73,7 +73,7 @@ def test_a_token_of_another_realm_is_inactive(wire: Wire) -> None:
         ("refresh_token", False),
     ],
 )
-def test_any_hint_but_that_of_a_refresh_token_means_an_access_token(
+def test_any_hint_but_refresh_token_means_an_access_token(
     wire: Wire, hint: str, *, active: bool
 ) -> None:
     """RFC 7662 §2.1: a server may ignore the hint."""
@@ -87,9 +87,7 @@ def test_a_lower_case_type_is_described_as_it_is(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("scope", ["openid", "openid offline_access"])
-def test_an_id_token_is_described_to_its_client_until_the_session_ends(
-    wire: Wire, scope: str
-) -> None:
+def test_an_id_token_is_active_for_its_client_during_the_session(wire: Wire, scope: str) -> None:
     """Keycloak: 12.4."""
     form = {"client_id": "svc", "client_secret": SECRET, "scope": scope}
     tokens = wire.sign_in(form=form).json()

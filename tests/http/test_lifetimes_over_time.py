@@ -111,7 +111,7 @@ def test_an_access_token_lasts_for_its_lifespan(lasting: Lasting) -> None:
     assert not lasting.holds(tokens["access_token"], after=1)
 
 
-def test_an_access_token_of_the_implicit_flow_has_a_lifespan_of_its_own(lasting: Lasting) -> None:
+def test_implicit_access_tokens_have_a_lifespan_of_their_own(lasting: Lasting) -> None:
     lasting.set(accessTokenLifespanForImplicitFlow=200)
     browser = lasting.signed_in()
     answer = browser.open(response_type="token", nonce="n").answer
@@ -238,7 +238,7 @@ def test_a_refresh_token_works_as_often_as_the_realm_lets_it(lasting: Lasting) -
     assert all(lasting.refreshes(dict(kept), after=1) for _ in range(4))
 
 
-def test_a_token_of_an_earlier_part_in_a_session_ends_no_later_one(lasting: Lasting) -> None:
+def test_a_token_of_an_earlier_part_ends_no_later_one(lasting: Lasting) -> None:
     """The client was revoked, and the user came back to it in the same session."""
     browser = lasting.signed_in()
     own = {"client_id": "app", "client_secret": SECRET}
@@ -311,7 +311,7 @@ def test_an_action_is_completed_within_its_lifespan(lasting: Lasting) -> None:
     assert _completes(lasting, "bea", **fields)
 
 
-def test_a_device_code_is_redeemed_within_its_lifespan_and_polled_with_pauses(
+def test_a_device_code_has_a_lifespan_and_a_poll_interval(
     lasting: Lasting,
 ) -> None:
     attributes = {"oauth2.device.authorization.grant.enabled": "true"}
@@ -339,7 +339,7 @@ def test_a_device_code_is_redeemed_within_its_lifespan_and_polled_with_pauses(
 
 
 @pytest.mark.parametrize(("after", "stays"), [(299, False), (301, True)])
-def test_the_question_before_a_logout_is_answered_within_five_minutes(
+def test_the_logout_question_is_valid_for_five_minutes(
     lasting: Lasting, after: int, *, stays: bool
 ) -> None:
     """attacks: D14. An answer that comes later is none of the user's."""

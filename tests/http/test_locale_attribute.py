@@ -113,9 +113,11 @@ def test_a_stored_language_outlasts_a_time_without(speaking: OwnAccount) -> None
     user_id = _write(speaking, "created")
     _internationalize(speaking, is_on=False)
     user = {"email": "created@own.example", "firstName": "F", "lastName": "L"}
-    changes: tuple[dict[str, Any], ...] = (
-        *({"firstName": "G"}, {"attributes": {}}, {"attributes": {"locale": ["fr"]}}),
-    )
+    changes: list[dict[str, object]] = [
+        {"firstName": "G"},
+        {"attributes": {}},
+        {"attributes": {"locale": ["fr"]}},
+    ]
     for sent in changes:
         speaking.realm.change("PUT", f"users/{user_id}", user | sent)
     assert _languages(speaking, user_id) == _NOWHERE

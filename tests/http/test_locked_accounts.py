@@ -117,7 +117,7 @@ def _before(states: SignInRealm, username: str) -> _Before:
 
 
 @pytest.mark.parametrize("state", _STATES)
-def test_every_way_in_refuses_and_a_lock_out_for_a_time_ends_no_session(
+def test_every_way_in_refuses_and_a_lockout_ends_no_session(
     states: SignInRealm, state: str
 ) -> None:
     """attacks: D3. Otherwise a guesser could sign users out."""
@@ -193,7 +193,7 @@ def test_no_page_tells_which_accounts_exist_or_are_locked(
     assert [name for name, pages in seen.items() if pages != seen["nobody"]] == []
 
 
-def test_codes_are_guessed_as_often_as_passwords_and_end_what_the_password_proved(
+def test_code_guesses_are_limited_and_end_the_password_proof(
     states: SignInRealm,
 ) -> None:
     """attacks: D8."""

@@ -149,7 +149,7 @@ def test_enabling_ends_a_permanent_lock_out_too(administration: Administration) 
     assert status(administration, "strict-trudy", "strict") == NOTHING
 
 
-def test_unlocking_does_not_enable_whom_an_administrator_has_disabled(
+def test_unlocking_does_not_enable_a_user_disabled_by_an_admin(
     administration: Administration,
 ) -> None:
     administration.command("user", "disable", "--realm", "strict", "peggy")
@@ -161,7 +161,7 @@ def test_unlocking_does_not_enable_whom_an_administrator_has_disabled(
     assert administration.sign_in("peggy", realm="strict") == 200
 
 
-def test_a_shell_on_the_host_suffices_with_every_account_locked_out(
+def test_a_shell_on_the_host_suffices_with_every_account_locked(
     administration: Administration,
 ) -> None:
     """attacks: D5."""
@@ -177,7 +177,7 @@ def test_a_shell_on_the_host_suffices_with_every_account_locked_out(
     assert administration.sign_in("admin", ADMIN_PASSWORD, "master") == 200
 
 
-def test_the_limit_of_an_address_is_set_by_the_command_line_and_by_a_realm_file(
+def test_the_address_limit_is_set_by_command_and_by_realm_file(
     administration: Administration, tmp_path: Path
 ) -> None:
     """What the admin API refuses is refused by the commands, and reported of a file."""

@@ -30,7 +30,7 @@ def guarded(timed: Timed, _realm: SignInRealm) -> Iterator[Guarded]:
     _realm.realm.change("PUT", "", REFERENCE | off)
 
 
-def test_multiple_lengthens_the_lock_out_with_every_sixth_failure(guarded: Guarded) -> None:
+def test_multiple_lengthens_the_lockout_by_every_sixth_failure(guarded: Guarded) -> None:
     name = guarded.add("multiple")
     assert guarded.waits(name, range(1, 26)) == {
         **dict.fromkeys(range(1, 6), 0),
@@ -71,7 +71,7 @@ def test_no_lock_out_is_longer_than_the_longest_wait(guarded: Guarded) -> None:
     assert (waits[6], waits[12]) == (30, 40)
 
 
-def test_failures_are_counted_together_within_the_delta_time_alone(guarded: Guarded) -> None:
+def test_failures_add_up_within_the_delta_time_only(guarded: Guarded) -> None:
     guarded.realm.realm.change("PUT", "", {"maxDeltaTimeSeconds": 600})
     within, after = guarded.add("within"), guarded.add("after")
     guarded.fail(within, 5, apart=600)
@@ -84,7 +84,7 @@ def test_failures_are_counted_together_within_the_delta_time_alone(guarded: Guar
     assert guarded.signs_in(after)
 
 
-def test_without_protection_nothing_is_counted_and_nobody_is_locked(guarded: Guarded) -> None:
+def test_without_protection_no_failure_counts_or_locks(guarded: Guarded) -> None:
     name = guarded.add("unprotected")
     guarded.fail(name, 5)
     guarded.realm.realm.change("PUT", "", {"bruteForceProtected": False})
@@ -95,7 +95,7 @@ def test_without_protection_nothing_is_counted_and_nobody_is_locked(guarded: Gua
     assert not guarded.signs_in(name), "the sixth failure that was counted"
 
 
-def test_failures_closer_together_than_the_quick_check_lock_at_once(guarded: Guarded) -> None:
+def test_failures_within_the_quick_check_lock_at_once(guarded: Guarded) -> None:
     slow, quick = guarded.add("slow"), guarded.add("quick")
     guarded.fail(slow, 2, apart=1)
     assert guarded.record(slow) == (2, 0, False)
@@ -123,7 +123,7 @@ def test_the_minimum_quick_wait_is_the_length_of_that_lock_out(guarded: Guarded)
     assert guarded.signs_in(name)
 
 
-def test_a_lock_out_becomes_permanent_after_as_many_temporary_ones(guarded: Guarded) -> None:
+def test_enough_temporary_lockouts_become_permanent(guarded: Guarded) -> None:
     permanent = {"permanentLockout": True, "maxTemporaryLockouts": 2}
     guarded.realm.realm.change("PUT", "", permanent)
     name = guarded.add("permanent")
@@ -138,7 +138,7 @@ def test_a_lock_out_becomes_permanent_after_as_many_temporary_ones(guarded: Guar
     assert guarded.signs_in(name)
 
 
-def test_more_wrong_codes_than_the_secondary_failures_lock_for_good(guarded: Guarded) -> None:
+def test_too_many_wrong_codes_lock_permanently(guarded: Guarded) -> None:
     guarded.realm.realm.change("PUT", "", {"maxSecondaryAuthFailures": 2})
     credentials = [{"type": "password", "value": PASSWORD}, DEVICE]
     name = guarded.add("codes", credentials=credentials)

@@ -14,7 +14,7 @@ ADMIN = {
 }
 
 
-def test_a_theme_is_served_and_listed_for_clients_that_look_it_up(tmp_path: Path) -> None:
+def test_a_theme_is_served_and_listed_for_clients(tmp_path: Path) -> None:
     static = tmp_path / "themes/acme/static"
     static.mkdir(parents=True)
     (static / "theme.css").write_text(":root{--radius:0}")

@@ -54,7 +54,7 @@ def _wait_until_refused(timed: Timed, times: int) -> None:
     until(is_noted, "it is not tried again")
 
 
-def test_a_mail_whose_worker_is_killed_before_the_server_has_it_arrives_once(
+def test_a_mail_of_a_worker_killed_before_sending_arrives_once(
     timed: Timed, mailed: MailedRealm
 ) -> None:
     ada = mailed.add("ada")
@@ -71,7 +71,7 @@ def test_a_mail_whose_worker_is_killed_before_the_server_has_it_arrives_once(
     assert len(mailed.mails("ada@example.org")) == 1
 
 
-def test_a_mail_whose_worker_is_killed_before_it_is_answered_comes_once_more_and_is_the_same(
+def test_a_mail_of_a_worker_killed_unanswered_is_resent_once(
     timed: Timed, mailed: MailedRealm
 ) -> None:
     bea = mailed.add("bea")
@@ -91,7 +91,7 @@ def test_a_mail_whose_worker_is_killed_before_it_is_answered_comes_once_more_and
     assert len(mailed.mails("bea@example.org")) == 2
 
 
-def test_a_server_that_is_full_for_an_hour_gets_each_mail_once_when_it_is_not(
+def test_a_server_full_for_an_hour_gets_each_mail_once_later(
     timed: Timed, mailed: MailedRealm
 ) -> None:
     server = mailed.server
@@ -116,7 +116,7 @@ def test_a_server_that_is_full_for_an_hour_gets_each_mail_once_when_it_is_not(
         assert len(mailed.mails("cleo@example.org")) == 1
 
 
-def test_a_link_that_is_used_while_redis_is_away_works_afterwards(
+def test_a_link_used_while_redis_is_away_works_afterwards(
     timed: Timed, mailed: MailedRealm
 ) -> None:
     mailed.add("dora")

@@ -28,7 +28,7 @@ def _has_received(server: MailServer, number: int) -> bool:
     return len(server.envelopes) == number
 
 
-def test_a_realm_names_the_theme_of_its_mails_and_any_other_name_is_the_built_in_design(
+def test_a_realm_names_its_mail_theme_and_unknown_ones_fall_back(
     administration: Administration,
 ) -> None:
     """The gateway of these tests has the theme `acme`."""
@@ -67,7 +67,7 @@ def test_a_realm_names_the_theme_of_its_mails_and_any_other_name_is_the_built_in
         ("acme/email/mail.html", "{{ link[0] }}", "renders"),
     ],
 )
-def test_a_template_that_does_not_render_ends_the_start_with_its_file(
+def test_a_broken_template_ends_the_start_with_its_file(
     tmp_path: Path, file: str, content: str | bytes, says: str
 ) -> None:
     _write(tmp_path, file, content)

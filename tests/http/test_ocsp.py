@@ -154,7 +154,9 @@ class Setup:
 
     @property
     def path(self) -> CertificationPath:
-        leaf = X509CertificateParser().parse(self.device.certificate.public_bytes(Encoding.DER))
+        leaf = X509CertificateParser().parse_certificate(
+            self.device.certificate.public_bytes(Encoding.DER)
+        )
         issuer = parse_certificate(self.authority.certificate.public_bytes(Encoding.DER))
         return CertificationPath.of(leaf, issuer)
 
@@ -257,7 +259,7 @@ async def test_a_certificate_is_good_or_revoked_as_its_issuer_says(setup: Setup)
             assert [await setup.refusal(realm) for realm in (HARD, SOFT)] == [expected] * 2
 
 
-async def test_a_responder_that_the_issuer_has_authorized_speaks_for_it(setup: Setup) -> None:
+async def test_an_authorized_responder_answers_for_the_issuer(setup: Setup) -> None:
     """Spec: RFC 6960 §4.2.2.2."""
     signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
     client = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
@@ -293,7 +295,7 @@ async def test_good_needs_a_responder_that_cannot_have_been_revoked(setup: Setup
         assert await _both(setup) == expected
 
 
-async def test_a_list_of_the_issuer_says_whether_a_responder_was_revoked(setup: Setup) -> None:
+async def test_the_issuers_list_says_whether_a_responder_is_revoked(setup: Setup) -> None:
     """A configured one, and the one that its certificate names. Spec: RFC 6960 §4.2.2.2.1."""
     signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
     lasting, short, stale = NOW + 7 * DAY, NOW + DAY, NOW - 2 * HOUR
@@ -335,7 +337,7 @@ async def test_a_list_of_the_issuer_says_whether_a_responder_was_revoked(setup: 
     assert await without.refusal(setup.path, HARD, NOW) == UNKNOWN
 
 
-async def test_response_and_list_of_the_responder_share_the_time_of_a_response(
+async def test_response_and_responder_list_share_the_time_limit(
     setup: Setup,
 ) -> None:
     signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
@@ -367,7 +369,7 @@ def _fails(status: str) -> Callable[[bytes], bytes]:
     return respond
 
 
-async def test_a_response_that_says_nothing_is_refused_or_accepted_with_a_warning(
+async def test_an_unknown_status_is_refused_or_accepted_with_a_warning(
     setup: Setup,
 ) -> None:
     stranger = _Signer.authority(ec.generate_private_key(ec.SECP256R1()))
@@ -457,7 +459,7 @@ async def test_a_slow_responder_of_one_realm_holds_up_no_other_realm(setup: Setu
             await asyncio.gather(*waiting)
 
 
-async def test_what_one_realm_could_not_find_out_says_nothing_in_another(setup: Setup) -> None:
+async def test_a_failed_check_in_one_realm_means_nothing_in_another(setup: Setup) -> None:
     """The lists that a realm waits for, and its slots, are its own."""
     other = replace(SOFT, id="other")
     setup.responder.respond = bytes
@@ -467,7 +469,7 @@ async def test_what_one_realm_could_not_find_out_says_nothing_in_another(setup: 
     assert await setup.refusal(other) == REVOKED
 
 
-async def test_a_revoked_certificate_stays_revoked_while_its_responder_is_silent(
+async def test_revoked_certificates_stay_so_without_the_responder(
     setup: Setup,
 ) -> None:
     """Else who can stop the requests to a responder undoes what it has said."""
@@ -500,7 +502,7 @@ async def test_a_response_counts_until_it_ends_and_for_an_hour_at_most(setup: Se
     assert await setup.refusal(now=later) is None
 
 
-async def test_only_a_trusted_path_of_a_realm_that_asks_for_it_leads_to_a_request(
+async def test_only_trusted_paths_of_realms_with_ocsp_cause_requests(
     setup: Setup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A private address has to be allowed by the operator; the realm may name the responder."""
@@ -541,7 +543,7 @@ async def test_a_response_with_another_nonce_is_refused(setup: Setup) -> None:
         assert await setup.refusal(realm) == expected, (choice, nonce)
 
 
-async def test_the_authorities_of_a_path_are_asked_about_where_the_realm_says_so(
+async def test_authorities_of_a_path_are_checked_if_the_realm_says_so(
     setup: Setup,
 ) -> None:
     """Here the leaf is below an authority that its root has revoked."""
@@ -559,7 +561,7 @@ async def test_the_authorities_of_a_path_are_asked_about_where_the_realm_says_so
         assert await setup.revocations.refusal(path, realm, NOW) == expected
 
 
-async def test_an_authority_of_which_nothing_is_known_is_refused_where_the_policy_is_hard(
+async def test_an_authority_of_unknown_status_is_refused_if_strict(
     setup: Setup,
 ) -> None:
     """Its leaf is good, and it names no responder."""

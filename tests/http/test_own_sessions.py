@@ -87,7 +87,7 @@ def test_users_end_their_own_sessions_alone(account: OwnAccount, ann: str) -> No
 
 
 @pytest.mark.usefixtures("ann")
-def test_applications_are_those_in_use_and_those_that_are_always_listed(
+def test_applications_are_those_in_use_and_always_listed(
     account: OwnAccount,
 ) -> None:
     token = account.token("ann")

@@ -175,7 +175,7 @@ def _with_key(
     return user, own
 
 
-def test_a_security_key_is_stored_as_keycloak_stores_it_and_signs_in(keys: SignInRealm) -> None:
+def test_a_security_key_is_stored_as_in_keycloak_and_signs_in(keys: SignInRealm) -> None:
     """`webauthn-authenticator`, after `webauthn-register`."""
     own = SoftwareAuthenticator(counter=7)
     user, browser, page = _registering(keys, "anna")
@@ -594,7 +594,7 @@ def _ways(page: Page) -> list[str]:
     return [part.partition('"')[0] for part in parts]
 
 
-def test_pages_for_a_name_or_a_password_take_passkeys_where_they_are_enabled(
+def test_name_and_password_pages_take_passkeys_where_enabled(
     keys: SignInRealm,
 ) -> None:
     user, own = _with_key(keys, "carl", PASSWORDLESS)
@@ -655,7 +655,7 @@ def test_wrong_signatures_lock_the_account(keys: SignInRealm) -> None:
         assert _types(keys)[-1] == ("LOGIN_ERROR", "user_temporarily_disabled")
 
 
-def test_a_required_second_factor_is_set_up_where_the_user_has_none(keys: SignInRealm) -> None:
+def test_a_required_second_factor_is_set_up_at_sign_in(keys: SignInRealm) -> None:
     user, own = _add(keys, "keyless"), SoftwareAuthenticator()
     for client, action, kind in (("keyed", SECOND, KEY), ("passkeyed", PASSKEY, PASSWORDLESS)):
         browser = keys.browser()

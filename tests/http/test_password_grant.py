@@ -114,7 +114,7 @@ def test_a_confidential_client_proves_itself_first(wire: Wire) -> None:
     assert sorted(claims_of(good.json()["access_token"])["aud"]) == ["account", "svc"]
 
 
-def test_an_administrators_lightweight_token_tells_next_to_nothing(wire: Wire) -> None:
+def test_an_administrators_lightweight_token_has_hardly_a_claim(wire: Wire) -> None:
     claims = claims_of(wire.sign_in(form={"client_id": "light"}).json()["access_token"])
     assert set(claims) == {"exp", "iat", "jti", "iss", "typ", "azp", "sid", "scope"}
     assert claims["jti"].startswith("onltro:")
@@ -148,7 +148,7 @@ def test_a_bound_client_binds_access_and_refresh_token(wire: Wire) -> None:
     assert wire.refresh(document["refresh_token"], form, certificate="device-1").status_code == 200
 
 
-def test_a_second_factor_is_asked_for_by_totp_or_otp_of_which_otp_is_read_first(
+def test_a_second_factor_is_read_from_otp_and_then_totp(
     wire: Wire,
 ) -> None:
     key = base64.b32encode(DEVICE_KEY.encode()).decode()

@@ -98,9 +98,7 @@ def test_an_expensive_rule_is_refused_wherever_it_is_sent(
 
 
 @pytest.mark.parametrize("kind", GREEDY)
-def test_an_expensive_hash_that_was_stored_before_is_a_wrong_password(
-    stack: HostileStack, kind: str
-) -> None:
+def test_an_expensive_stored_hash_is_a_wrong_password(stack: HostileStack, kind: str) -> None:
     name = f"old-{kind}"
     created = user(name, credentials=[imported("sha256", 1000)])
     assert stack.send("POST", f"{REALM}/users", created).status_code == 201
@@ -113,7 +111,7 @@ def test_an_expensive_hash_that_was_stored_before_is_a_wrong_password(
     assert "stored password is unusable" in logged
 
 
-def test_keycloaks_default_hash_of_pbkdf2_with_sha1_is_imported_and_verified(
+def test_pbkdf2_with_sha1_is_imported_and_verified(
     stack: HostileStack,
 ) -> None:
     """Keycloak 26 writes 64 bytes, four blocks of SHA-1, for 1,300,000 iterations."""
@@ -176,7 +174,7 @@ def test_one_network_does_not_stop_the_sign_ins_of_its_realm(stack: HostileStack
     assert [one.status_code for one in answers] == [200] * 5
 
 
-def test_hashes_of_callers_who_have_disconnected_are_not_computed(stack: HostileStack) -> None:
+def test_hashes_of_disconnected_callers_are_not_computed(stack: HostileStack) -> None:
     """A refusal comes after a pause, in which few of the dearest hashes are computed."""
     name, dearest = "hash-limits-dearest", 3_000_000
     policy = f"hashAlgorithm(pbkdf2-sha256) and hashIterations({dearest})"

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from gateway.bootstrap import services
 from gateway.bootstrap.services import point_lists
-from gateway.crypto.revocation.downloads import INTERVAL, RETRY
+from gateway.crypto.revocation.downloaded_lists import INTERVAL, RETRY
 from gateway.crypto.revocation.point_lists import (
     IDLE,
     MOST_WAITING,
@@ -92,7 +92,7 @@ class Followed:
 
 
 def path_of(node: Node, issuer: Node = ROOT) -> CertificationPath:
-    leaf: CertificateFacts = X509CertificateParser().parse(node.der)
+    leaf: CertificateFacts = X509CertificateParser().parse_certificate(node.der)
     return CertificationPath.of(leaf, parse_certificate(issuer.der))
 
 
@@ -109,7 +109,7 @@ def followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Follow
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_list_in_use_is_downloaded_ahead_and_kept_until_it_ends(followed: Followed) -> None:
+async def test_a_list_in_use_is_prefetched_and_kept_until_it_ends(followed: Followed) -> None:
     good, bad = followed.probe("/a.crl"), followed.probe("/a.crl")
     served = followed.server.documents
     served["/a.crl"] = list_of(ROOT, issued=NOW, lifetime=2 * DAY)
@@ -183,7 +183,7 @@ async def test_what_others_send_does_not_replace_the_list_in_force(followed: Fol
     assert await followed.refusal(bad) is None
 
 
-async def test_a_former_list_that_is_sent_again_and_again_does_not_count(
+async def test_a_replayed_former_list_does_not_count(
     followed: Followed,
 ) -> None:
     """Also where no certificate is used between two downloads: the key is remembered."""
@@ -201,7 +201,7 @@ async def test_a_former_list_that_is_sent_again_and_again_does_not_count(
     assert await followed.refusal(bad) == "CN=probe was revoked"
 
 
-async def test_a_former_list_does_not_take_the_place_of_one_that_has_ended(
+async def test_a_former_list_does_not_replace_one_that_has_ended(
     followed: Followed,
 ) -> None:
     """Even if it ends later: the authority has issued it before."""
@@ -242,7 +242,7 @@ async def test_forged_lists_do_not_crowd_out_the_list_in_force(followed: Followe
         assert await followed.refusal(bad) == "CN=probe was revoked"
 
 
-async def test_what_a_token_says_of_a_certificate_takes_no_part_in_what_the_certificate_names(
+async def test_a_predecessors_facts_alone_leave_its_points_unknown(
     followed: Followed,
 ) -> None:
     """The facts of a renewed certificate's predecessor have its digest, and no points."""
@@ -260,7 +260,7 @@ async def test_what_a_token_says_of_a_certificate_takes_no_part_in_what_the_cert
             assert await followed.rule.refusal(presented, realm, NOW) == "CN=probe was revoked"
 
 
-async def test_a_realm_that_follows_no_points_asks_nobody_though_it_asks_other_servers(
+async def test_a_realm_without_points_downloads_no_list(
     followed: Followed,
 ) -> None:
     bad = followed.probe("/a.crl")
@@ -303,7 +303,7 @@ async def test_a_url_is_downloaded_once_at_a_time(followed: Followed) -> None:
     assert followed.server.asked == ["/a.crl"]
 
 
-async def test_a_list_that_nobody_needs_is_neither_downloaded_nor_reported(
+async def test_an_unused_list_is_neither_downloaded_nor_reported(
     followed: Followed,
 ) -> None:
     """It counts until it ends, and is downloaded again when it is needed again."""
@@ -328,7 +328,7 @@ async def test_a_list_that_nobody_needs_is_neither_downloaded_nor_reported(
 
 
 @pytest.mark.parametrize("gone", [True, False])
-async def test_a_realm_that_follows_no_points_any_more_causes_no_request(
+async def test_a_realm_that_stops_following_points_causes_no_request(
     followed: Followed, *, gone: bool
 ) -> None:
     node = followed.probe("/a.crl")
@@ -372,7 +372,7 @@ async def test_the_memory_of_all_lists_is_bounded(followed: Followed) -> None:
     assert len(asked) == 101
 
 
-async def test_a_list_that_was_used_again_stays_when_the_memory_is_full(
+async def test_a_recently_used_list_stays_when_memory_is_full(
     followed: Followed,
 ) -> None:
     asked: list[str] = []

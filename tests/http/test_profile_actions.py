@@ -129,7 +129,7 @@ def test_a_complete_profile_is_judged_again_after_each_change(profiled: SignInRe
     assert is_asked()
 
 
-def test_an_incomplete_profile_is_completed_before_the_client_gets_a_code(
+def test_an_incomplete_profile_is_completed_before_the_code(
     profiled: SignInRealm,
 ) -> None:
     user = f"users/{profiled.realm.change('POST', 'users', person('bert'))}"
@@ -259,7 +259,7 @@ def test_a_new_address_is_not_verified(profiled: SignInRealm) -> None:
     assert "updated_first_name" not in details
 
 
-def test_the_user_name_follows_the_address_where_the_realm_wants_it(profiled: SignInRealm) -> None:
+def test_the_user_name_follows_the_address_if_the_realm_says_so(profiled: SignInRealm) -> None:
     user = _add(profiled, "fanny")
     with profiled.changed(registrationEmailAsUsername=True, editUsernameAllowed=True):
         browser, page = _asked(profiled, "fanny")

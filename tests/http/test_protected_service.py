@@ -139,7 +139,7 @@ async def test_what_is_no_token_is_refused(service: Service, token: str | None) 
     assert (await service.ask(token, "device-1"))[0] == 401
 
 
-async def test_keys_that_cannot_be_fetched_are_reported_with_the_reason(
+async def test_unfetchable_keys_are_reported_with_the_reason(
     wire: Wire, caplog: pytest.LogCaptureFixture
 ) -> None:
     example = _example()

@@ -50,7 +50,7 @@ def test_a_logout_without_a_refresh_token_is_that_of_a_browser(wire: Wire, kind:
         assert answer.headers["content-type"].startswith("text/html")
 
 
-def test_a_missing_user_name_is_another_refusal_than_an_empty_one(wire: Wire) -> None:
+def test_missing_and_empty_user_names_differ(wire: Wire) -> None:
     form = {"grant_type": "password", "password": PASSWORD, **SVC}
     missing = wire.post("token", form, realm="people")
     assert (missing.status_code, missing.json()["error_description"]) == (
@@ -61,7 +61,7 @@ def test_a_missing_user_name_is_another_refusal_than_an_empty_one(wire: Wire) ->
     assert (empty.status_code, empty.json()["error"]) == (400, "invalid_grant")
 
 
-def test_a_missing_refresh_token_is_another_refusal_than_an_empty_one(wire: Wire) -> None:
+def test_missing_and_empty_refresh_tokens_differ(wire: Wire) -> None:
     missing = wire.post("token", {"grant_type": "refresh_token", **SVC}, realm="people").json()
     assert missing == {"error": "invalid_request", "error_description": "No refresh token"}
 
@@ -113,7 +113,7 @@ def test_a_header_that_is_not_one_token_counts_as_none(wire: Wire) -> None:
         assert answer.headers["www-authenticate"] == 'Bearer realm="people"'
 
 
-def test_a_disabled_realm_challenges_bearers_and_lets_clients_log_out(
+def test_a_disabled_realm_challenges_bearers_and_allows_logout(
     administration: Administration,
 ) -> None:
     with administered_realm(

@@ -173,7 +173,7 @@ def test_a_setting_of_the_client_is_met(
     assert response.status_code == 201, response.text
 
 
-def test_a_request_object_has_the_algorithm_that_the_client_chose(recorded: Recorded) -> None:
+def test_a_request_object_needs_the_clients_algorithm(recorded: Recorded) -> None:
     """RFC 9101 §10.5; attacks: C13, C20. An unsigned one is none where a client signs."""
     assert push(recorded, "hs512", request=jwt.encode({}, SECRET * 2, "HS256")).status_code == 400
     assert push(recorded, "hs512", request=UNSIGNED).status_code == 400

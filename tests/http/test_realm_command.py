@@ -120,7 +120,7 @@ def test_nothing_is_removed_unasked(administration: Administration, shelled: str
     run(administration, "realm", "delete", "nobody", "--yes", code=1)
 
 
-def test_a_plan_tells_what_differs_and_applying_it_brings_it_in_sync(
+def test_a_plan_shows_differences_and_applying_removes_them(
     administration: Administration, shelled: str, tmp_path: Path
 ) -> None:
     document = {
@@ -247,7 +247,7 @@ def test_a_field_that_would_be_passed_over_in_silence_is_refused(
         ("role", "delete", "admin", "--realm", "master", "--yes"),
     ],
 )
-def test_what_administrators_have_their_rights_from_is_changed_by_no_command(
+def test_no_command_changes_the_source_of_administrators_rights(
     administration: Administration, shelled: str, command: tuple[str, ...]
 ) -> None:
     assert "cannot be changed" in run(administration, *command, code=1)

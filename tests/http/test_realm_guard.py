@@ -150,7 +150,7 @@ def test_no_route_answers_in_clear_where_the_realm_requires_tls(guarded: Guarded
                 require_refusal(one, response, HTTPS_REQUIRED, "HTTPS required")
 
 
-def test_an_administrator_is_held_to_the_requirement_of_the_own_realm(guarded: Guarded) -> None:
+def test_an_administrator_obeys_the_requirement_of_the_own_realm(guarded: Guarded) -> None:
     """The stricter of the caller's realm and the realm of the path counts."""
     token = str(guarded.stack.token("strict", GRANT).json()["access_token"])
     for path in ("/admin/realms", "/admin/serverinfo", "/admin/realms/master"):
@@ -292,7 +292,7 @@ def test_a_path_has_the_headers_of_its_realm_or_the_defaults(
     assert _sent(guarded.ask("GET", path)) == expected
 
 
-def test_a_path_without_a_realm_has_the_headers_of_the_callers_realm(guarded: Guarded) -> None:
+def test_a_path_without_a_realm_has_the_callers_realms_headers(guarded: Guarded) -> None:
     token = str(guarded.stack.token("strict", GRANT).json()["access_token"])
     assert _sent(guarded.ask("GET", "/admin/realms", token)) == headers_of("strict")
 

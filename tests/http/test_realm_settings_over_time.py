@@ -258,7 +258,7 @@ def test_changes_are_recorded_while_admin_events_are_enabled(changing: Changing)
     assert after == before
 
 
-def test_admin_events_hold_what_was_sent_where_details_are_enabled(changing: Changing) -> None:
+def test_admin_events_hold_the_sent_body_where_enabled(changing: Changing) -> None:
     for details in (False, True):
         changing.set(adminEventsEnabled=True, adminEventsDetailsEnabled=details)
         changing.realm.realm.change("DELETE", "admin-events")

@@ -112,7 +112,7 @@ def test_a_name_that_changes_its_address_does_not_lead_inside(tmp_path: Path) ->
     assert outside.asked == [f"/{_FIRST_OUTSIDE}"]
 
 
-def test_nothing_is_fetched_in_clear_unless_the_operator_allows_it(tmp_path: Path) -> None:
+def test_nothing_is_fetched_without_tls_unless_allowed(tmp_path: Path) -> None:
     """attacks: C20, C21."""
     with (
         serving_documents(_OUTSIDE) as outside,

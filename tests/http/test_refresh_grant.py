@@ -142,7 +142,7 @@ def rotating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
         yield Wire(gateway, http, {})
 
 
-def test_a_rotated_token_works_once_and_its_reuse_ends_the_clients_part(rotating: Wire) -> None:
+def test_a_rotated_token_works_once_and_reuse_ends_the_session(rotating: Wire) -> None:
     """RFC 9700 §4.14; attacks C9. The session lasts without the client, as in Keycloak (26.7)."""
     first = rotating.sign_in().json()["refresh_token"]
     second = rotating.refresh(first).json()["refresh_token"]

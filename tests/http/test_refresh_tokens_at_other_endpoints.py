@@ -90,7 +90,7 @@ def test_a_rotated_token_is_inactive_and_asking_ends_nothing(wire: Wire) -> None
     assert _introspect(wire, second, realm="rotating") == INACTIVE
 
 
-def test_revoking_a_refresh_token_ends_the_clients_session_at_once(wire: Wire) -> None:
+def test_revoking_a_refresh_token_ends_the_client_session(wire: Wire) -> None:
     document = _signed_in(wire)
     access, refresh = document["access_token"], document["refresh_token"]
     assert _revoke(wire, refresh) == (200, b"")
@@ -130,7 +130,7 @@ def test_an_id_token_is_no_token_to_revoke(wire: Wire) -> None:
     assert _refreshed(wire, document["refresh_token"])[0] == 200
 
 
-def test_a_bound_refresh_token_needs_its_certificate_to_be_revoked(wire: Wire) -> None:
+def test_revoking_a_bound_refresh_token_needs_its_certificate(wire: Wire) -> None:
     """RFC 8705 §3; attacks A19."""
     as_bound = {"client_id": "bound-app", "client_secret": SECRET}
     signed_in = wire.sign_in(form=as_bound, certificate="device-1").json()

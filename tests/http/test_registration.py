@@ -148,7 +148,7 @@ def test_clients_may_begin_with_the_registration(open_realm: SignInRealm) -> Non
     assert browser.submit(page, **_filled("cleo")).answer["code"]
 
 
-def test_a_realm_that_does_not_permit_it_shows_no_page_and_no_link(
+def test_a_realm_without_registration_has_no_page_and_no_link(
     open_realm: SignInRealm,
 ) -> None:
     browser, page = _opened(open_realm)
@@ -314,7 +314,7 @@ def test_the_terms_are_accepted_with_the_form(open_realm: SignInRealm) -> None:
     assert _found(open_realm, "karl")["attributes"] == user["attributes"]
 
 
-def test_a_flow_with_an_action_that_cannot_act_closes_the_registration(
+def test_a_flow_with_an_unusable_action_closes_registration(
     open_realm: SignInRealm,
 ) -> None:
     flow = "authentication/flows/registration/executions"
@@ -377,7 +377,7 @@ def verifying(administration: Administration) -> Iterator[MailedRealm]:
         yield realm
 
 
-def test_a_taken_address_gets_the_same_answer_where_addresses_are_verified(
+def test_with_verified_addresses_a_taken_address_looks_free(
     verifying: MailedRealm,
 ) -> None:
     """Compared byte by byte, but for the codes of the tab and what was typed. attacks: D10."""
@@ -401,7 +401,7 @@ def test_a_taken_address_gets_the_same_answer_where_addresses_are_verified(
     assert _found(verifying, "rita")["emailVerified"] is True
 
 
-def test_a_name_tells_nothing_of_an_address_where_addresses_are_verified(
+def test_with_verified_addresses_a_name_reveals_no_address(
     verifying: MailedRealm,
 ) -> None:
     browser, page = _opened(verifying)
@@ -413,7 +413,7 @@ def test_a_name_tells_nothing_of_an_address_where_addresses_are_verified(
         assert _error(page, "username") == "Value contains invalid character."
 
 
-def test_the_sign_in_of_a_registration_gets_another_id_before_its_address_is_verified(
+def test_the_sign_in_id_changes_before_the_address_is_verified(
     verifying: MailedRealm,
 ) -> None:
     """What someone has planted in the browser is worth nothing once the link is opened."""

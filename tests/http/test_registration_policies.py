@@ -95,7 +95,7 @@ def test_an_untrusted_sender_registers_nothing(service: Registration, hosts: lis
     assert service.realm.get("clients?clientId=stranger") == []
 
 
-def test_an_anonymous_client_requires_consent_and_has_no_full_scope(
+def test_an_anonymous_client_needs_consent_and_has_no_full_scope(
     trusting: Registration,
 ) -> None:
     wishes = {"consentRequired": False, "fullScopeAllowed": True, "full_scope_allowed": True}
@@ -153,7 +153,7 @@ def test_uris_of_anonymous_clients_point_to_trusted_hosts(
         assert trusting.realm.get("clients?clientId=pointing") == []
 
 
-def test_a_client_stays_subject_to_the_policies_it_was_registered_under(
+def test_a_client_keeps_the_policies_of_its_registration(
     trusting: Registration,
 ) -> None:
     own = registered(trusting, {"clientId": "moving"})["registrationAccessToken"]

@@ -137,7 +137,7 @@ def test_a_password_that_breaks_a_rule_is_asked_for_again(
     assert _required(acting, user) == ["UPDATE_PASSWORD"]
 
 
-def test_the_text_of_a_refused_password_is_in_the_language_of_the_page(
+def test_password_refusals_are_in_the_language_of_the_page(
     acting: SignInRealm,
 ) -> None:
     _add(acting, "bert", "UPDATE_PASSWORD")
@@ -233,7 +233,7 @@ def test_the_device_is_made_as_the_realm_wants_it(acting: SignInRealm) -> None:
     assert again.submit(again.sign_in("erik"), otp=counted.at(8)).answer["code"]
 
 
-def test_terms_are_accepted_or_the_client_learns_that_they_were_not(acting: SignInRealm) -> None:
+def test_terms_are_accepted_or_the_client_gets_the_refusal(acting: SignInRealm) -> None:
     acting.realm.change(
         "PUT",
         "authentication/required-actions/TERMS_AND_CONDITIONS",
@@ -294,7 +294,7 @@ def test_a_form_of_an_action_cannot_be_sent_twice_or_for_another(acting: SignInR
     assert _required(acting, hugo) == ["UPDATE_PASSWORD", "CONFIGURE_TOTP"]
 
 
-def test_without_pages_the_client_learns_that_the_user_has_to_act(acting: SignInRealm) -> None:
+def test_without_pages_the_client_learns_of_pending_actions(acting: SignInRealm) -> None:
     ines, browser = _add(acting, "ines"), acting.browser()
     assert browser.sign_in("ines").answer["code"]
     acting.realm.change("PUT", ines, {"requiredActions": ["UPDATE_PASSWORD"]})
@@ -302,7 +302,7 @@ def test_without_pages_the_client_learns_that_the_user_has_to_act(acting: SignIn
     assert "password-new" in browser.open("other").form.names
 
 
-def test_an_action_that_an_administrator_takes_back_is_passed_over(acting: SignInRealm) -> None:
+def test_an_action_withdrawn_by_an_administrator_is_skipped(acting: SignInRealm) -> None:
     jens = _add(acting, "jens", "UPDATE_PASSWORD")
     browser = acting.browser()
     page = browser.sign_in("jens")
@@ -320,7 +320,7 @@ def test_the_uri_of_the_qr_code_is_made_of_escaped_names(acting: SignInRealm) ->
     assert re.search(r'<svg[^>]*class="qr"[^>]*><path d="(M\d+ \d+h\d+v1h-\d+z)+"/>', page.html)
 
 
-def test_the_pages_after_the_password_are_in_the_language_of_the_user(
+def test_pages_after_the_password_are_in_the_users_language(
     acting: SignInRealm,
 ) -> None:
     user = _add(acting, "klara", "UPDATE_PASSWORD")
@@ -342,7 +342,7 @@ def _asked_for(browser: SignInBrowser, action: str, **parameters: str) -> Page:
     return browser.open(kc_action=action, **parameters)
 
 
-def test_a_client_asks_for_an_action_and_learns_what_became_of_it(acting: SignInRealm) -> None:
+def test_a_client_requests_an_action_and_gets_its_outcome(acting: SignInRealm) -> None:
     _add(acting, "lars")
     browser = acting.browser()
     browser.sign_in("lars")
@@ -409,7 +409,7 @@ def test_the_button_that_cancels_has_keycloaks_ids(acting: SignInRealm) -> None:
     assert '<button id="cancelTOTPBtn"' in _asked_for(browser, "CONFIGURE_TOTP").html
 
 
-def test_an_action_that_the_realm_does_not_have_is_an_error_for_the_client(
+def test_an_action_unknown_to_the_realm_is_an_error(
     acting: SignInRealm,
 ) -> None:
     _add(acting, "nils")
@@ -423,7 +423,7 @@ def test_an_action_that_the_realm_does_not_have_is_an_error_for_the_client(
     )
 
 
-def test_a_password_is_changed_only_by_a_user_who_signed_in_lately(acting: SignInRealm) -> None:
+def test_changing_a_password_needs_a_recent_sign_in(acting: SignInRealm) -> None:
     """`maxAuthAge` of the password policy, and `max_auth_age` of other actions."""
     _add(acting, "olga")
     browser = acting.browser()

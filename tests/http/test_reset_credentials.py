@@ -158,7 +158,7 @@ def test_a_page_that_is_loaded_again_sends_no_second_mail(mailed: MailedRealm) -
     assert len(mailed.mails("carla@example.org")) == 1
 
 
-def test_another_browser_changes_the_password_and_is_not_signed_in(mailed: MailedRealm) -> None:
+def test_another_browser_resets_without_being_signed_in(mailed: MailedRealm) -> None:
     """Who asked for the link, an attacker for instance, gets nothing of it."""
     mailed.add("dora")
     asking, sent = _asked(mailed, "dora")

@@ -30,7 +30,7 @@ def test_the_prefix_of_older_clients_leads_there_too(wire: Wire) -> None:
     assert wire.get(f"/auth/resources/{VERSION}/realmgate.css").status_code == 200
 
 
-def test_the_url_of_another_release_gets_the_current_file_and_is_not_kept(wire: Wire) -> None:
+def test_a_url_of_another_release_gets_the_file_uncached(wire: Wire) -> None:
     found = wire.get(f"/resources/{'0' * 16}/realmgate.css")
     assert (found.status_code, found.headers["cache-control"]) == (200, "no-cache")
 

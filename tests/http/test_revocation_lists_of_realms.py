@@ -122,7 +122,7 @@ def test_lists_count_in_the_realm_that_names_them(certificate_zoo: Zoo, tmp_path
 
 
 @pytest.mark.anyio
-async def test_only_a_trusted_path_in_a_realm_that_still_names_the_url_causes_a_download(
+async def test_only_trusted_paths_and_current_urls_cause_downloads(
     certificate_zoo: Zoo,
 ) -> None:
     issuing = read_authority(certificate_zoo.directory, ISSUING)
@@ -130,7 +130,7 @@ async def test_only_a_trusted_path_in_a_realm_that_still_names_the_url_causes_a_
     root = read_authority(certificate_zoo.directory, ROOT).certificate
     parsed_root = parse_certificate(root.public_bytes(Encoding.DER))
     leaf = x509.load_pem_x509_certificate((certificate_zoo.directory / "device-1.crt").read_bytes())
-    presented = X509CertificateParser().parse(leaf.public_bytes(Encoding.DER))
+    presented = X509CertificateParser().parse_certificate(leaf.public_bytes(Encoding.DER))
     path = CertificationPath.of(presented, issuer, parsed_root)
     clock, asked = SetClock(NOW), list[str]()
     named: dict[str, Realm] = {}
@@ -181,7 +181,7 @@ async def test_a_realm_holds_up_no_list_that_another_realm_names_too(
     issuing = read_authority(certificate_zoo.directory, ISSUING)
     issuer = parse_certificate(issuing.certificate.public_bytes(Encoding.DER))
     leaf = x509.load_pem_x509_certificate((certificate_zoo.directory / "device-1.crt").read_bytes())
-    presented = X509CertificateParser().parse(leaf.public_bytes(Encoding.DER))
+    presented = X509CertificateParser().parse_certificate(leaf.public_bytes(Encoding.DER))
     path, release = CertificationPath.of(presented, issuer), asyncio.Event()
     shared, slow = "http://a.example/", [f"http://slow.example/{number}" for number in range(3)]
 

@@ -36,7 +36,7 @@ def test_they_are_on_success_and_on_every_kind_of_error(wire: Wire) -> None:
     assert [_sent(response) for response in responses] == [DEFAULTS] * len(responses)
 
 
-def test_values_are_sent_as_the_realm_gives_them_and_empty_ones_not_at_all(wire: Wire) -> None:
+def test_headers_are_sent_as_configured_and_empty_ones_omitted(wire: Wire) -> None:
     sent = _sent(wire.get("/realms/framed"))
     assert sent["x-frame-options"] == "SOMEORIGIN"
     assert "x-robots-tag" not in sent

@@ -145,7 +145,7 @@ def test_attributes_of_client_scopes_are_refused_or_come_back(realm: Administere
     realm.done("PUT", f"client-scopes/{made}", stored)
 
 
-def test_each_refused_setting_of_a_realm_is_refused_with_its_reason(realm: Administered) -> None:
+def test_each_refused_realm_setting_is_refused_with_its_reason(realm: Administered) -> None:
     before = realm.get()
     for row in rows(Place.REALM_ATTRIBUTE, Effect.REFUSED):
         attributes = before["attributes"] | {example(row): row.sample}
@@ -202,7 +202,7 @@ def test_each_stored_field_of_a_realm_comes_back_unchanged(realm: Administered) 
     assert {name: stored.get(name) for name in sent} == sent
 
 
-def test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field(
+def test_an_attribute_that_is_also_a_field_changes_the_field(
     realm: Administered,
 ) -> None:
     assert {"bruteForceProtected", "clientSessionIdleTimeout"} <= MIRRORED.keys()
@@ -223,7 +223,7 @@ def test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field(
     assert texts.items() <= after["attributes"].items()
 
 
-def test_attributes_that_repeat_fields_as_in_old_exports_are_accepted(
+def test_attributes_repeating_fields_of_old_exports_are_accepted(
     realm: Administered,
 ) -> None:
     headers = realm.get()["browserSecurityHeaders"]
@@ -289,7 +289,7 @@ def policy(name: str, *, enabled: bool = True) -> dict[str, Any]:
     return {"name": name, "enabled": enabled, "conditions": conditions, "profiles": [name]}
 
 
-def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
+def test_a_policy_with_a_demanding_unknown_executor_is_refused(
     realm: Administered,
 ) -> None:
     profiles, policies = "client-policies/profiles", "client-policies/policies"
@@ -325,7 +325,7 @@ def test_a_policy_of_a_profile_that_does_not_exist_is_refused(
     realm.done("PUT", "client-policies/policies", {"policies": []})
 
 
-def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated(
+def test_secret_rotation_with_an_unknown_condition_is_refused(
     realm: Administered,
 ) -> None:
     rotation = {"name": "rotation", "executors": [{"executor": "secret-rotation"}]}
@@ -338,7 +338,7 @@ def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated
     realm.done("PUT", "client-policies/policies", {"policies": []})
 
 
-def test_a_client_cannot_register_itself_with_a_setting_without_effect(
+def test_self_registration_refuses_settings_without_effect(
     realm: Administered,
 ) -> None:
     documents = [
@@ -382,7 +382,7 @@ def run(realm: Administered, *arguments: str) -> str:
     return done.output
 
 
-def test_a_realm_file_is_imported_and_its_settings_without_effect_are_reported(
+def test_a_realm_file_is_imported_reporting_ignored_settings(
     realm: Administered, tmp_path: Path
 ) -> None:
     paths = written_file(tmp_path)
@@ -406,7 +406,7 @@ def statuses_by_secret(realm: Administered, client_id: str) -> tuple[int, int]:
     return by_header.status_code, realm.stack.token(REALM, form).status_code
 
 
-def test_a_client_limited_to_one_way_of_sending_its_secret_is_refused_by_the_other(
+def test_a_secret_sent_by_another_method_is_refused(
     realm: Administered,
 ) -> None:
     statuses = {}
@@ -423,7 +423,7 @@ def test_a_client_limited_to_one_way_of_sending_its_secret_is_refused_by_the_oth
 
 
 @pytest.mark.parametrize("method", ["client-jwt", "client-secret-jwt", "federated-jwt"])
-def test_a_client_of_a_method_that_does_not_exist_yet_is_not_let_in_by_its_secret(
+def test_a_secret_does_not_authenticate_an_unsupported_method(
     realm: Administered, method: str
 ) -> None:
     realm.client(clientId="c", serviceAccountsEnabled=True, clientAuthenticatorType=method)

@@ -75,7 +75,7 @@ def _signs_in(shown: SignInRealm, username: str) -> bool:
     return done.status == 302
 
 
-def test_users_sign_in_by_their_address_where_the_realm_allows_it(shown: SignInRealm) -> None:
+def test_users_sign_in_by_their_address_if_the_realm_allows(shown: SignInRealm) -> None:
     assert _signs_in(shown, "anna@shown.test")
     with shown.changed(loginWithEmailAllowed=False):
         assert not _signs_in(shown, "anna@shown.test")

@@ -132,7 +132,7 @@ def test_a_disabled_user_with_the_right_password_is_told_so(pages: SignInRealm) 
     assert (event["type"], event["error"]) == ("LOGIN_ERROR", "user_disabled")
 
 
-def test_the_name_is_kept_after_a_wrong_password_and_the_code_changes(pages: SignInRealm) -> None:
+def test_a_wrong_password_keeps_the_name_and_changes_the_code(pages: SignInRealm) -> None:
     browser = pages.browser()
     first = browser.open()
     again = browser.submit(first, username="anna", password="wrong")
@@ -261,7 +261,7 @@ def test_no_link_of_a_client_runs_a_script(pages: SignInRealm) -> None:
         assert "data:text" not in shown.html
 
 
-def test_pages_are_not_kept_and_tell_no_other_site_where_they_were(pages: SignInRealm) -> None:
+def test_pages_are_uncached_and_send_no_referrer(pages: SignInRealm) -> None:
     browser = pages.browser()
     page = browser.open()
     done = browser.submit(page, username="anna", password=PASSWORD)

@@ -202,7 +202,7 @@ def test_without_any_cookie_a_page_says_so(steps: SignInRealm) -> None:
     assert (event["type"], event["error"]) == ("LOGIN_ERROR", "cookie_not_found")
 
 
-def test_who_is_signed_in_goes_back_to_the_client_from_an_old_form(steps: SignInRealm) -> None:
+def test_a_signed_in_user_with_an_old_form_returns_to_the_client(steps: SignInRealm) -> None:
     browser = steps.browser()
     page = browser.open(state="first")
     browser.submit(page, username="anna", password=PASSWORD)
@@ -236,7 +236,7 @@ def test_a_client_that_has_gone_meanwhile_gets_nothing(steps: SignInRealm) -> No
         assert "KEYCLOAK_IDENTITY" not in browser.cookies
 
 
-def test_a_user_who_was_disabled_between_two_pages_does_not_sign_in(steps: SignInRealm) -> None:
+def test_a_user_disabled_between_two_pages_does_not_sign_in(steps: SignInRealm) -> None:
     browser = steps.browser()
     page = browser.sign_in("coded")
     path = f"users/{steps.user_id('coded')}"

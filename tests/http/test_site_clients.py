@@ -73,7 +73,7 @@ def test_a_user_consents_where_the_client_requires_it(
             assert browser.submit(page, **{answer: "on"}).status == status
 
 
-def test_a_request_that_has_to_be_pushed_is_a_reference_that_is_used_once(
+def test_a_pushed_request_is_a_reference_that_is_used_once(
     protected: Protected,
 ) -> None:
     """RFC 9126 §4: what the browser carries cannot be changed on its way."""
@@ -135,7 +135,7 @@ def test_requests_are_pushed_only_where_the_client_requires_it(protected: Protec
         ({}, {"standardFlowEnabled": False}, "standardFlowEnabled is false"),
     ],
 )
-def test_a_client_that_a_site_cannot_use_is_refused_before_the_user_is_asked(
+def test_an_unusable_site_client_is_refused_before_the_sign_in(
     protected: Protected, attributes: dict[str, str], fields: dict[str, Any], reason: str
 ) -> None:
     with _portal(protected, attributes, **fields):

@@ -73,7 +73,7 @@ def test_http_2_changes_nothing(protected: Protected) -> None:
     assert protected.ask("/home/%2e%2e", token=token, http2=True).status_code == 403
 
 
-def test_the_service_can_verify_the_identity_by_the_keys_of_the_realm(protected: Protected) -> None:
+def test_the_service_verifies_the_identity_by_the_realms_keys(protected: Protected) -> None:
     token = protected.token("ada")["access_token"]
     assert protected.ask("/home/", token=token).status_code == 200
     (signed,) = protected.service.last.all("X-Realmgate-Token")
@@ -247,7 +247,7 @@ def test_a_header_that_is_no_valid_token_is_refused(protected: Protected, header
     assert protected.service.received == []
 
 
-def test_a_token_of_a_realm_that_the_site_does_not_name_is_refused(protected: Protected) -> None:
+def test_a_token_of_a_realm_not_named_by_the_site_is_refused(protected: Protected) -> None:
     token = protected.client_token("elsewhere", "svc")
     assert protected.ask("/home/", token=token).status_code == 401
     found = _reason(protected, "/home/", Authorization=f"Bearer {token}")
@@ -302,7 +302,7 @@ def test_a_certificate_alone_reaches_what_its_names_allow(
     assert protected.ask(path, certificate="device-2", listener=listener).status_code == 403
 
 
-def test_a_certificate_stands_for_the_client_it_is_registered_for(protected: Protected) -> None:
+def test_a_certificate_identifies_its_registered_client(protected: Protected) -> None:
     found = protected.ask("/", host=DEVICE_HOST, certificate="device-1")
     assert found.status_code == 200
     asserted = _asserted(protected)
@@ -344,7 +344,7 @@ def test_a_certificate_that_no_realm_trusts_is_no_credential(
     assert protected.service.received == []
 
 
-def test_a_valid_certificate_does_not_stand_in_for_an_invalid_token(protected: Protected) -> None:
+def test_a_valid_certificate_does_not_replace_an_invalid_token(protected: Protected) -> None:
     for token in ("nonsense", protected.client_token("elsewhere", "svc")):
         found = protected.ask("/machines/1", token=token, certificate="device-1")
         assert found.status_code == 401

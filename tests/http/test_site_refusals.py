@@ -24,7 +24,7 @@ def browser(protected: Protected) -> SiteBrowser:
     return SiteBrowser(protected)
 
 
-def test_a_form_without_a_session_gets_a_page_and_nothing_is_lost_silently(
+def test_a_form_without_a_session_gets_a_page_and_no_silent_loss(
     browser: SiteBrowser, protected: Protected
 ) -> None:
     browser.sign_in()
@@ -53,7 +53,7 @@ def test_a_form_of_an_unknown_page_leads_back_to_its_own_url(
     assert query_of(page.link("sign-in"))["rd"] == f"{HOME}save?to=1"
 
 
-def test_a_page_without_access_says_who_is_signed_in_and_lets_another_user_in(
+def test_a_page_without_access_names_the_user_and_lets_switch(
     browser: SiteBrowser, protected: Protected
 ) -> None:
     page = browser.sign_in("bob", ADMIN)
@@ -95,7 +95,7 @@ def test_a_navigation_without_a_session_begins_a_sign_in(browser: SiteBrowser, m
     assert query_of(page.location)["rd"] == f"{HOME}?a=1&b=%2F"
 
 
-def test_a_browser_without_fetch_metadata_is_known_by_what_it_accepts(
+def test_without_fetch_metadata_a_browser_is_known_by_accept(
     browser: SiteBrowser,
 ) -> None:
     browser.headers = {"Accept": "text/html,application/xhtml+xml"}

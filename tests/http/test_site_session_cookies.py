@@ -67,7 +67,7 @@ def test_an_invalid_cookie_is_not_passed_over_for_a_certificate(protected: Prote
     assert protected.ask("/home/", certificate="device-1").status_code == 200
 
 
-def test_a_rule_of_certificates_alone_passes_over_the_cookie_that_browsers_always_send(
+def test_a_certificate_only_rule_ignores_the_session_cookie(
     protected: Protected,
 ) -> None:
     headers = {"Cookie": protected.browser_session("ada")}

@@ -19,7 +19,7 @@ def browser(protected: Protected) -> SiteBrowser:
     return browser
 
 
-def test_a_link_asks_and_the_form_ends_the_session_at_the_realm_too(browser: SiteBrowser) -> None:
+def test_a_link_asks_and_the_form_ends_the_realm_session_too(browser: SiteBrowser) -> None:
     page = browser.visit(SIGN_OUT)
     assert page.id == "logout-confirm"
     assert browser.is_signed_in()
@@ -93,7 +93,7 @@ def test_a_form_without_the_code_of_this_browser_asks_again(
         assert browser.is_signed_in()
 
 
-def test_a_browser_without_a_session_is_told_that_it_is_signed_out(protected: Protected) -> None:
+def test_without_a_session_the_browser_is_shown_as_signed_out(protected: Protected) -> None:
     browser = SiteBrowser(protected)
     assert browser.open(SIGN_OUT).id == "logged-out"
     browser.cookies[HOST] = {SESSION_COOKIE: "unknown"}

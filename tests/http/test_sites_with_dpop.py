@@ -101,7 +101,7 @@ def test_a_stolen_token_does_not_pass(protected: Protected, key: ProofKey) -> No
     assert (status, challenge.partition(" ")[0]) == (401, "DPoP")
 
 
-def test_a_token_that_is_not_bound_does_not_pass_under_the_scheme(
+def test_an_unbound_token_does_not_pass_under_the_dpop_scheme(
     protected: Protected, key: ProofKey
 ) -> None:
     token = str(protected.token("ada")["access_token"])
@@ -110,7 +110,7 @@ def test_a_token_that_is_not_bound_does_not_pass_under_the_scheme(
     assert _ask(protected, token, None, scheme="Bearer").status_code == 200
 
 
-def test_a_valid_proof_without_the_right_is_refused_as_the_right_says(
+def test_a_valid_proof_without_the_right_gets_its_refusal(
     protected: Protected, key: ProofKey
 ) -> None:
     """The proxy asks twice about a refused request, for its page; the proof counts once."""

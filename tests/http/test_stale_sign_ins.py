@@ -38,7 +38,7 @@ def _change(pages: SignInRealm, client_id: str, **fields: Any) -> None:
     pages.realm.change("PUT", f"clients/{found['id']}", {**found, **fields})
 
 
-def test_a_consent_page_does_not_outlive_the_session_that_it_was_shown_in(
+def test_a_consent_page_ends_with_its_session(
     pages: SignInRealm,
 ) -> None:
     browser = pages.browser()
@@ -132,7 +132,7 @@ def test_an_altered_link_leads_to_the_client_alone(
         assert page.location.startswith(f"{CALLBACK}?error=")
 
 
-def test_a_flood_of_sign_ins_ends_the_oldest_and_shows_its_form_again(
+def test_a_flood_of_sign_ins_ends_the_oldest_and_shows_the_form(
     pages: SignInRealm,
 ) -> None:
     """Attacks: C24. The server evicts nothing, so what everyone may store is bounded."""
@@ -237,7 +237,7 @@ def test_a_flow_whose_waiting_step_was_removed_ends_in_a_page(
         assert (page.status, page.id) == (400, "error")
 
 
-def test_a_sign_in_by_a_flow_that_was_removed_goes_on_with_another(
+def test_a_sign_in_of_a_removed_flow_continues_with_another(
     pages: SignInRealm,
 ) -> None:
     pages.realm.change("POST", "authentication/flows/browser/copy", {"newName": "gone"})

@@ -216,9 +216,7 @@ def test_the_form_overrides_the_header(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("form", [{"client_secret": "x"}, {"client_secret": ""}])
-def test_a_wrong_secret_in_the_form_beats_a_good_one_in_the_header(
-    wire: Wire, form: dict[str, str]
-) -> None:
+def test_a_wrong_form_secret_beats_a_right_header_secret(wire: Wire, form: dict[str, str]) -> None:
     response = wire.post("token", GRANT | form, Authorization=basic("svc"))
     assert (response.status_code, response.json()["error"]) == (401, "unauthorized_client")
 

@@ -49,7 +49,7 @@ def _to_console(browser: SignInBrowser, password: str) -> Page:
     return browser.submit(page, username="admin", password=password)
 
 
-def test_an_administrator_changes_an_expired_password_in_the_browser(timed: Timed) -> None:
+def test_an_administrator_changes_an_expired_password_by_browser(timed: Timed) -> None:
     """The log warns a week before. With the new password the administrator is one again."""
     administration = timed.administration
     before = administration.ask("GET", "master").json()["passwordPolicy"]
@@ -86,7 +86,7 @@ def test_an_administrator_changes_an_expired_password_in_the_browser(timed: Time
         administration.ask("PUT", path, document=reset)
 
 
-def test_a_client_asks_for_an_action_after_a_sign_in_of_the_right_age(
+def test_a_client_requests_an_action_after_a_recent_sign_in(
     timed: Timed, triggered: SignInRealm
 ) -> None:
     """300 seconds where nothing is set; `maxAuthAge` is that of the password alone."""

@@ -95,7 +95,7 @@ def test_the_address_changes_by_the_link_to_the_new_one(mailed: MailedRealm) -> 
     assert browser.submit(page).answer["code"]
 
 
-def test_only_the_last_link_counts_and_an_administrator_can_cancel_it(
+def test_only_the_last_link_counts_and_admins_can_cancel_it(
     mailed: MailedRealm,
 ) -> None:
     bea = mailed.add("bea", requiredActions=["UPDATE_EMAIL"])

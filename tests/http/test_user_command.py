@@ -57,7 +57,7 @@ def shell(administration: Administration, tmp_path: Path, request: pytest.Fixtur
     return Shell(administration, name, password)
 
 
-def test_a_created_user_has_the_roles_of_everybody_and_may_sign_in(shell: Shell) -> None:
+def test_a_created_user_has_the_default_roles_and_may_sign_in(shell: Shell) -> None:
     assert shell.administration.sign_in(shell.name) == 200
     shown = shell.shown()
     assert shown["roles"] == ["default-roles-guarded"]
@@ -92,7 +92,7 @@ def test_an_unknown_role_is_refused_and_none_is_given(shell: Shell) -> None:
     assert shell.shown()["roles"] == ["default-roles-guarded"]
 
 
-def test_who_is_disabled_is_out_at_once_and_in_again_when_enabled(shell: Shell) -> None:
+def test_a_disabled_user_is_out_at_once_and_in_when_enabled(shell: Shell) -> None:
     shell.user("roles", "--add", "realm-management/view-users")
     tokens = shell.administration.signed_in(shell.name)
     assert shell.may_list_users(tokens["access_token"])
@@ -104,7 +104,7 @@ def test_who_is_disabled_is_out_at_once_and_in_again_when_enabled(shell: Shell) 
     assert shell.administration.sign_in(shell.name) == 200
 
 
-def test_a_temporary_password_must_be_changed_and_a_lasting_one_ends_that(shell: Shell) -> None:
+def test_a_temporary_password_must_change_and_a_lasting_one_not(shell: Shell) -> None:
     done = shell.user("set-password", "--temporary", text="word one\nword one\n")
     assert done.exit_code == 0, done.output
     assert shell.shown()["requiredActions"] == ["UPDATE_PASSWORD"]
@@ -135,7 +135,7 @@ def recorded(administration: Administration) -> Iterator[Callable[[], list[tuple
     switch(enabled=False)
 
 
-def test_every_change_of_a_user_leaves_the_admin_event_of_the_admin_api(
+def test_every_user_change_leaves_the_event_of_the_admin_api(
     shell: Shell, recorded: Callable[[], list[tuple[str, str, str]]]
 ) -> None:
     shell.administration.lock_out(shell.name)
@@ -168,13 +168,13 @@ def test_every_change_of_a_user_leaves_the_admin_event_of_the_admin_api(
 
 
 @pytest.mark.parametrize("text", ["one\nother\n" * 4, ""])
-def test_a_password_that_was_not_given_twice_alike_changes_nothing(shell: Shell, text: str) -> None:
+def test_a_password_repeated_differently_changes_nothing(shell: Shell, text: str) -> None:
     assert shell.user("set-password", text=text).exit_code != 0
     assert shell.administration.sign_in(shell.name) == 200
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\n", b"a\0b", b"x" * 2000, b"x" * 20_000])
-def test_a_file_without_a_usable_password_is_refused_and_not_shown(
+def test_a_file_without_a_usable_password_is_refused_unshown(
     shell: Shell, tmp_path: Path, content: bytes
 ) -> None:
     file = tmp_path / "bad"
@@ -212,7 +212,7 @@ def test_sessions_are_listed_and_ended_one_by_one(shell: Shell) -> None:
     assert (unknown.exit_code, like_options in unknown.stderr) == (1, True)
 
 
-def test_a_logged_out_user_has_no_session_and_no_token_is_believed(shell: Shell) -> None:
+def test_a_logged_out_user_has_no_session_and_no_valid_token(shell: Shell) -> None:
     shell.user("roles", "--add", "realm-management/view-users")
     tokens = shell.administration.signed_in(shell.name)
     done = shell.user("logout")
@@ -290,7 +290,7 @@ def test_users_are_listed_with_what_keeps_them_out(administration: Administratio
     assert [item["username"] for item in json.loads(page.stdout)] == ["annabel"]
 
 
-def test_ending_all_sessions_of_a_realm_leaves_other_realms_alone(
+def test_ending_all_sessions_of_a_realm_spares_other_realms(
     administration: Administration,
 ) -> None:
     here = administration.signed_in("trudy", "strict")

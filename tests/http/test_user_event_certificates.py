@@ -70,7 +70,7 @@ def test_a_device_signs_in_by_its_certificate(wire: Wire, token: str) -> None:
 
 
 @pytest.mark.parametrize("certificate", ["device-2", "unknown CA", None])
-def test_a_certificate_that_is_no_proof_is_told_where_there_is_one(
+def test_an_event_names_the_certificate_even_if_it_is_no_proof(
     wire: Wire, token: str, certificate: str | None
 ) -> None:
     event = _event_of_a_sign_in(wire, token, certificate)

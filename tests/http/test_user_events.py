@@ -232,7 +232,7 @@ def test_a_sign_in_that_comes_to_no_password(
     assert recorded.one() == _event("LOGIN_ERROR", client_id, error=error, details=details)
 
 
-def test_a_lock_out_is_an_event_beside_the_failure_that_brought_it(recorded: Recorded) -> None:
+def test_a_lockout_is_an_event_beside_its_failure(recorded: Recorded) -> None:
     user_id = recorded.user_id("jane")
     form = {**_GRANT, "username": "jane", "password": "no"}
     for _ in range(3):
@@ -387,7 +387,7 @@ def test_the_revocation_of_an_access_token(recorded: Recorded) -> None:
     )
 
 
-def test_the_revocation_of_a_refresh_token_and_of_one_that_is_at_an_end(recorded: Recorded) -> None:
+def test_revoking_a_live_or_an_ended_refresh_token_is_recorded(recorded: Recorded) -> None:
     tokens, user_id = recorded.sign_in(), recorded.user_id("john")
     for _ in range(2):
         recorded.post("revoke", {"token": tokens["refresh_token"]})

@@ -52,7 +52,7 @@ def test_the_link_continues_the_sign_in_of_the_same_browser(mailed: MailedRealm)
     ]
 
 
-def test_the_link_verifies_in_another_browser_and_the_first_one_goes_on(
+def test_a_link_in_another_browser_lets_the_first_continue(
     mailed: MailedRealm,
 ) -> None:
     bea = mailed.add("bea", requiredActions=["VERIFY_EMAIL"])
@@ -68,7 +68,7 @@ def test_the_link_verifies_in_another_browser_and_the_first_one_goes_on(
     assert mailed.realm.get(bea)["requiredActions"] == []
 
 
-def test_another_mail_is_sent_after_a_pause_and_not_by_loading_the_page_again(
+def test_another_mail_needs_a_pause_and_not_a_reload(
     mailed: MailedRealm,
 ) -> None:
     mailed.add("cleo")
@@ -155,7 +155,7 @@ def test_a_client_may_ask_for_it(mailed: MailedRealm) -> None:
         assert done.answer["kc_action_status"] == "cancelled"
 
 
-def test_a_page_says_when_an_address_gets_no_further_mail_for_now(mailed: MailedRealm) -> None:
+def test_a_page_says_when_an_address_gets_no_more_mail(mailed: MailedRealm) -> None:
     """Users of one address share its limit. attacks: E8."""
     rules = {"duplicateEmailsAllowed": True, "loginWithEmailAllowed": False}
     with mailed.changed(**rules):

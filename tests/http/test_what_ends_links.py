@@ -400,7 +400,7 @@ def test_a_link_goes_on_after_the_credentials_that_it_set(administration: Admini
 
 
 @pytest.mark.parametrize("performed", [0, 1, 2])
-def test_a_credential_of_another_page_ends_a_link_between_its_actions(
+def test_a_credential_set_elsewhere_ends_a_link_midway(
     administration: Administration, performed: int
 ) -> None:
     with mailed_realm(administration, f"between-{performed}", {}) as mailed:

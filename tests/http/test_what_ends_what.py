@@ -431,7 +431,7 @@ def test_a_device_of_a_locked_out_user_is_refused_as_a_password(
 
 
 @pytest.mark.parametrize("end", ["offline", "online"])
-def test_the_end_of_an_online_session_keeps_rotating_offline_tokens(
+def test_ending_an_online_session_keeps_rotating_offline_tokens(
     administration: Administration, certificate: Path, end: str
 ) -> None:
     """An offline session has the id of the online one that it began in, and tokens of its own."""

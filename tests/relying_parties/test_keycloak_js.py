@@ -75,7 +75,7 @@ def test_a_user_signs_in_once_and_out_of_all_applications(
     assert not any(_BLOCKED in message for message in console)
 
 
-def test_an_application_without_cookies_of_third_parties_asks_by_a_redirect(
+def test_without_third_party_cookies_silent_checks_redirect(
     relying_parties: RelyingParties, user_browser: BrowserContext
 ) -> None:
     console = _console(user_browser)
@@ -102,7 +102,7 @@ def _block_third_party_cookies(page: Page) -> None:
     session.send("Network.setCookieControls", dict.fromkeys(restrictions, True))
 
 
-def test_a_refresh_changes_the_tokens_and_the_old_one_works_no_more(
+def test_a_refresh_changes_the_tokens_and_ends_the_old_one(
     relying_parties: RelyingParties, user_browser: BrowserContext
 ) -> None:
     page = _open(user_browser, relying_parties.first, "login-required")
@@ -141,7 +141,7 @@ def test_an_application_asks_for_the_password_again(
 
 
 @pytest.mark.parametrize("flow", ["implicit", "hybrid"])
-def test_an_application_gets_tokens_from_the_authorization_endpoint(
+def test_an_application_gets_tokens_by_the_implicit_flow(
     relying_parties: RelyingParties, user_browser: BrowserContext, flow: str
 ) -> None:
     page = _open(user_browser, relying_parties.first, "login-required", flow=flow)
@@ -153,7 +153,7 @@ def test_an_application_gets_tokens_from_the_authorization_endpoint(
     assert "#" not in page.url
 
 
-def test_an_application_registers_a_user_and_leads_to_the_account(
+def test_an_application_registers_a_user_and_opens_the_account(
     relying_parties: RelyingParties, user_browser: BrowserContext
 ) -> None:
     page = _open(user_browser, relying_parties.first, "check-sso")

@@ -285,7 +285,7 @@ def test_a_frame_logs_out_at_the_other_site(sites: Sites) -> None:
         expect(page.locator("#password")).to_be_visible()
 
 
-def test_a_logout_token_logs_out_at_the_other_site_in_this_browser(sites: Sites) -> None:
+def test_a_logout_token_ends_the_session_at_the_other_site(sites: Sites) -> None:
     with sites.page() as page, sites.page() as other:
         _sign_in(other, sites.members("shop"))
         _sign_in(page, sites.members("shop"))

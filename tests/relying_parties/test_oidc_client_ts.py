@@ -58,7 +58,7 @@ def _refresh_with(page: Page, refresh_token: str) -> str:
     )
 
 
-def test_a_logout_at_one_application_reaches_the_other_by_a_frame(
+def test_a_logout_of_one_application_reaches_the_other_by_frame(
     relying_parties: RelyingParties, user_browser: BrowserContext
 ) -> None:
     first = _open(user_browser, relying_parties.first)
@@ -92,7 +92,7 @@ def test_a_silent_sign_in_needs_a_session(
     assert page.evaluate(asked) == "login_required"
 
 
-def test_a_refresh_changes_the_tokens_and_the_old_one_works_no_more(
+def test_a_refresh_changes_the_tokens_and_ends_the_old_one(
     relying_parties: RelyingParties, user_browser: BrowserContext
 ) -> None:
     page = _open(user_browser, relying_parties.first)

@@ -86,7 +86,7 @@ def person(web: str, chromium_browser: Chromium) -> Iterator[Person]:
         yield Person(context.new_page(), web)
 
 
-def test_one_sign_in_serves_two_applications_and_one_logout_ends_both(
+def test_one_sign_in_and_one_logout_serve_two_applications(
     relying_parties: RelyingParties, person: Person
 ) -> None:
     """The second one gets a logout token, and its refresh token works no more."""
@@ -104,7 +104,7 @@ def test_one_sign_in_serves_two_applications_and_one_logout_ends_both(
 @pytest.mark.parametrize(
     "application", ["portal", "reports", "signing", "signed-answer", "hybrid", "bound"]
 )
-def test_a_refresh_changes_the_tokens_and_the_old_one_works_no_more(
+def test_a_refresh_changes_the_tokens_and_ends_the_old_one(
     person: Person, application: str
 ) -> None:
     """Each application signs in and authenticates in its own way.

@@ -68,9 +68,7 @@ def test_without_its_certificate_the_token_is_none(spec: Stack, token: str) -> N
     assert asked(spec.http, spec.nginx.https, token) == REFUSED
 
 
-def test_with_another_certificate_of_the_same_authority_the_token_is_none(
-    spec: Stack, token: str
-) -> None:
+def test_another_certificate_of_the_authority_voids_the_token(spec: Stack, token: str) -> None:
     with spec.nginx.client("device-2") as other:
         for listener in (spec.nginx.mtls, spec.nginx.https):
             assert asked(other, listener, token) == REFUSED

@@ -39,7 +39,7 @@ def _fail(stack: Stack, name: str, realm: str = "guarded", times: int = FACTOR) 
         assert refusal(stack.sign_in(name, "x", realm)) == CREDENTIALS
 
 
-def test_as_many_failures_as_the_factor_lock_the_account_and_the_guesser_reads_no_difference(
+def test_failures_up_to_the_factor_lock_without_a_visible_sign(
     spec: Stack,
 ) -> None:
     name = spec.fresh("guarded")
@@ -92,7 +92,7 @@ def test_two_failures_close_together_lock_for_the_quick_wait(spec: Stack) -> Non
 
 
 @pytest.mark.parametrize("realm", ["capped", "brief-lock"])
-def test_failures_close_together_lock_for_at_least_the_quick_wait(spec: Stack, realm: str) -> None:
+def test_failures_close_together_lock_for_the_quick_wait(spec: Stack, realm: str) -> None:
     """Spec part 8, rule 2: also where the longest wait, or the grown one, is shorter."""
     name, before = spec.fresh(realm), int(time.time())
     _fail(spec, name, realm, times=2)
@@ -107,7 +107,7 @@ def test_an_unknown_name_is_refused_alike_and_stored_nowhere(spec: Stack) -> Non
     assert spec.ask(path).json() == []
 
 
-def test_the_administrator_sees_who_is_locked_out_and_lets_them_in(spec: Stack) -> None:
+def test_the_administrator_sees_locked_users_and_unlocks_them(spec: Stack) -> None:
     one, other = spec.fresh("guarded"), spec.fresh("guarded")
     path = "guarded/attack-detection/brute-force/users"
     for name in (one, other):
@@ -133,7 +133,7 @@ def test_who_may_not_manage_users_may_not_let_anybody_in(spec: Stack) -> None:
         assert anonymous.status_code == 401
 
 
-def test_a_permanent_lock_out_disables_the_account_until_an_administrator_acts(
+def test_a_permanent_lockout_disables_until_an_admin_acts(
     spec: Stack,
 ) -> None:
     name = spec.fresh("permanent")
@@ -164,9 +164,7 @@ def test_wrong_codes_are_counted_apart_and_lock_for_good(spec: Stack) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(3))
-def test_of_200_guesses_at_once_on_two_gateways_exactly_the_factor_is_looked_at(
-    pair: Stack, attempt: int
-) -> None:
+def test_of_200_guesses_at_two_gateways_the_factor_is_checked(pair: Stack, attempt: int) -> None:
     """attacks: D1."""
     name = pair.fresh("guarded")
     before = pair.counted("failed_login")
@@ -196,7 +194,7 @@ def test_a_lock_out_counts_on_every_gateway_at_once(pair: Stack) -> None:
     assert pair.counted("temporary_lockout") == locks + 1
 
 
-def test_the_administrators_own_lock_out_ends_by_a_command_on_the_host(spec: Stack) -> None:
+def test_a_host_command_ends_the_administrators_own_lockout(spec: Stack) -> None:
     form = {"grant_type": "password", "client_id": "admin-cli", "username": "admin"}
     for _ in range(FACTOR):
         assert refusal(spec.token("master", form | {"password": "x"})) == CREDENTIALS

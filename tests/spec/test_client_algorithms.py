@@ -161,7 +161,7 @@ def test_at_hash_follows_the_algorithm_of_the_id_token(
     assert claims["at_hash"] == _half(digest, tokens["access_token"])
 
 
-def test_an_access_token_has_the_header_of_rfc_9068_where_the_client_asks(
+def test_access_tokens_have_the_rfc_9068_header_on_request(
     realm: ChosenRealm,
 ) -> None:
     tokens = realm.sign_in("mixed")
@@ -273,7 +273,7 @@ def test_tokens_of_one_secret_key_do_not_pass_for_each_other(realm: ChosenRealm)
         assert realm.introspect("plain", token).json() == INACTIVE
 
 
-def test_introspection_adds_the_token_as_a_jwt_where_the_caller_may_have_it(
+def test_introspection_adds_the_jwt_if_the_caller_may_have_it(
     realm: ChosenRealm,
 ) -> None:
     token = realm.sign_in("secret")["access_token"]
@@ -294,7 +294,7 @@ def test_introspection_adds_the_token_as_a_jwt_where_the_caller_may_have_it(
     assert realm.introspect("server", "x.y.z", "application/jwt").json() == INACTIVE
 
 
-def test_introspection_turns_a_lightweight_token_into_a_whole_one(realm: ChosenRealm) -> None:
+def test_introspection_expands_a_lightweight_token(realm: ChosenRealm) -> None:
     token = realm.sign_in("light")["access_token"]
     assert "preferred_username" not in claims_of(token)
     answer = realm.introspect("server", token, "application/jwt").json()

@@ -135,7 +135,7 @@ def test_the_old_secret_works_until_its_own_expiration(realm: ChosenRealm) -> No
         assert refusal(realm.token("turning", secret)) == WRONG
 
 
-def test_a_rotated_secret_is_imported_shown_and_exported_like_the_secret(
+def test_a_rotated_secret_is_imported_shown_and_exported(
     realm: ChosenRealm,
 ) -> None:
     assert realm.token("imported", OLD).status_code == 200
@@ -180,7 +180,7 @@ def test_a_deleted_rotated_secret_is_refused_at_once(realm: ChosenRealm) -> None
     assert realm.administer("DELETE", rotated).status_code == 204
 
 
-def test_without_a_policy_a_new_secret_is_the_only_one_and_does_not_expire(
+def test_without_a_policy_a_new_secret_is_the_only_one(
     realm: ChosenRealm,
 ) -> None:
     path = _make(realm, "renewed", **(ROTATING | {EXPIRES: _in(-5)}))
@@ -226,7 +226,7 @@ def test_a_policy_keeps_the_old_secret_beside_a_new_one(governed: ChosenRealm) -
     assert [governed.token("rotating", one).status_code for one in (made, again)] == [200, 200]
 
 
-def test_a_policy_rotates_an_expired_secret_when_the_client_is_changed(
+def test_a_policy_rotates_an_expired_secret_on_client_update(
     governed: ChosenRealm,
 ) -> None:
     path = _make(governed, "late", **{EXPIRES: _in(900)})
@@ -238,7 +238,7 @@ def test_a_policy_rotates_an_expired_secret_when_the_client_is_changed(
     assert governed.token("late", after["secret"]).status_code == 200
 
 
-def test_a_client_that_changes_itself_gets_a_new_secret_before_the_old_one_ends(
+def test_a_self_update_gets_a_new_secret_before_the_old_one_ends(
     governed: ChosenRealm,
 ) -> None:
     url = f"{governed.issuer}/clients-registrations/openid-connect"

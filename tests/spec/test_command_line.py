@@ -42,7 +42,7 @@ def test_a_user_made_on_the_command_line_signs_in_through_nginx(
     assert spec.sign_in("carol", "A password from a file 1").status_code == 200
 
 
-def test_a_user_made_on_the_command_line_obeys_the_user_profile_and_leaves_an_admin_event(
+def test_a_command_line_user_obeys_the_profile_and_is_recorded(
     spec: Stack,
 ) -> None:
     """`realmgate user create` runs the use case of the admin API. Keycloak: 7.2 (POST users)."""
@@ -59,7 +59,7 @@ def test_a_user_made_on_the_command_line_obeys_the_user_profile_and_leaves_an_ad
     assert [event["operationType"] for event in events] == ["CREATE"]
 
 
-def test_the_exit_code_tells_bad_input_and_failure_and_nothing_changes(spec: Stack) -> None:
+def test_exit_codes_separate_bad_input_from_failure(spec: Stack) -> None:
     (gateway,) = spec.gateways
     for wrong in (
         ("show", "nobody", "--realm", "spec"),

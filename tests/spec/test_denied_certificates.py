@@ -150,7 +150,7 @@ def _stated(holder: Device) -> tuple[dict[str, Any], str]:
     return {"issuer": found.issuer, "serial": found.serial}, found.sha256
 
 
-def test_a_denied_certificate_is_refused_for_every_use_within_a_second(thief: Device) -> None:
+def test_a_denied_certificate_is_refused_everywhere_in_a_second(thief: Device) -> None:
     token = _token(thief)
     uses = thief.uses(token)
     for ask in uses.values():

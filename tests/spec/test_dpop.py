@@ -329,7 +329,7 @@ def test_a_token_that_is_not_bound_is_refused_under_the_scheme(spec: Stack, key:
     assert refused == (401, "invalid_token", text)
 
 
-def test_a_token_from_before_its_client_required_proofs_is_refused(spec: Stack) -> None:
+def test_a_token_older_than_the_required_proofs_is_refused(spec: Stack) -> None:
     url = _url(spec, "userinfo")
     (client,) = spec.ask(f"{REALM}/clients", clientId="changing").json()
     token = _ask(spec, _password("changing"), None).json()["access_token"]
@@ -358,7 +358,7 @@ def test_the_refresh_token_of_a_public_client_needs_the_same_key(
     assert claims_of(changed["access_token"])["cnf"] == {"jkt": other.thumbprint}
 
 
-def test_introspection_revocation_and_logout_of_a_public_client_need_the_key(
+def test_token_endpoints_of_a_public_client_need_the_key(
     spec: Stack, key: ProofKey, other: ProofKey
 ) -> None:
     """A token of a confidential client is its own by client authentication; attacks A19."""

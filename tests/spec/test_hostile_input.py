@@ -146,7 +146,7 @@ def test_too_many_names_of_scopes_are_refused(spec: Stack, scope: str, excess: s
     assert refusal(answer) == (400, "invalid_scope", f"Invalid scopes: {excess}")
 
 
-def test_costly_patterns_at_sign_ins_do_not_hold_up_another_realm(spec: Stack) -> None:
+def test_costly_patterns_at_sign_ins_do_not_delay_another_realm(spec: Stack) -> None:
     with_patterns(spec, "patterned", ATTRIBUTES)
     with ThreadPoolExecutor(2) as threads:
         before = processor_seconds(spec)

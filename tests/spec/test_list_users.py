@@ -71,7 +71,7 @@ def test_searching_finds_by_prefix_star_quotes_and_field(spec: Stack) -> None:
 @pytest.mark.parametrize(
     "authorization", [None, "Bearer", "Bearer x", "Bearer a.b.c", "Basic YTpi"], ids=str
 )
-def test_without_a_token_that_holds_the_answer_is_401_without_a_challenge(
+def test_a_missing_token_is_401_without_a_challenge(
     spec: Stack, authorization: str | None, prefix: str
 ) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}
@@ -80,7 +80,7 @@ def test_without_a_token_that_holds_the_answer_is_401_without_a_challenge(
     assert "WWW-Authenticate" not in response.headers
 
 
-def test_a_token_that_is_no_access_token_or_of_an_ended_session_is_401(spec: Stack) -> None:
+def test_a_wrong_token_or_one_of_an_ended_session_is_401(spec: Stack) -> None:
     form = {
         "grant_type": "password",
         "client_id": "admin-cli",
@@ -114,7 +114,7 @@ def test_an_unknown_realm_is_404_to_whoever_is_known(spec: Stack) -> None:
     assert (anonymous.status_code, anonymous.json()) == UNAUTHORIZED
 
 
-def test_a_right_that_is_taken_away_is_gone_with_the_next_request_on_every_gateway(
+def test_a_removed_right_is_gone_on_every_gateway_at_once(
     pair: Stack,
 ) -> None:
     token = pair.administrator("plain", "The right password 1")

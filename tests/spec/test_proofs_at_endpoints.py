@@ -71,9 +71,7 @@ def test_a_push_of_a_bound_client_may_leave_the_proof_out(spec: Stack, key: Proo
         assert _post(spec, "ext/par/request", sent, form).status_code == 201
 
 
-def test_a_resource_server_describes_a_token_whose_key_it_does_not_have(
-    spec: Stack, key: ProofKey
-) -> None:
+def test_a_resource_server_introspects_a_token_without_its_key(spec: Stack, key: ProofKey) -> None:
     """It compares `cnf` with the proof of its own caller. RFC 9449 §6.2."""
     tokens = _post(spec, "token", key, _password("account-app")).json()
     described = {"token": tokens["access_token"], "client_id": "svc", "client_secret": SECRET}
@@ -97,9 +95,7 @@ def test_a_resource_server_describes_a_token_whose_key_it_does_not_have(
     assert spec.http.delete(made.headers["location"], headers=headers).is_success
 
 
-def test_the_client_of_a_token_describes_it_only_with_the_right_key_if_any(
-    spec: Stack, key: ProofKey
-) -> None:
+def test_a_client_introspects_its_token_with_the_right_key_only(spec: Stack, key: ProofKey) -> None:
     token = _post(spec, "token", key, _service()).json()["access_token"]
     form = {"token": token, "client_id": "svc", "client_secret": SECRET}
     assert _post(spec, "token/introspect", ProofKey.new(), form).status_code == 401

@@ -15,7 +15,7 @@ REASON = "it is an authority's certificate"
 REFUSED = f"Client Certification refused for MTLS HoK Token Binding: {REASON}"
 
 
-def test_a_self_signed_authority_certificate_is_refused_with_its_reason(spec: Stack) -> None:
+def test_a_self_signed_authority_is_refused_with_its_reason(spec: Stack) -> None:
     form = {
         "grant_type": "password",
         "client_id": "bound-app",

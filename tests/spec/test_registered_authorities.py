@@ -67,7 +67,7 @@ def answers(stack: Stack, node: Node, folder: Path, listener: str) -> list[int]:
     return found
 
 
-def test_an_anchor_counts_on_every_gateway_and_is_gone_from_all_within_a_second(
+def test_an_anchor_starts_and_ends_on_every_gateway_in_a_second(
     stack: Stack, tmp_path: Path
 ) -> None:
     open_listener = stack.nginx.self_signed

@@ -17,7 +17,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.crypto.x509.development_pki import revoke
+from gateway.crypto.x509.development_pki import revoke_certificate
 from gateway.crypto.x509.issuing import KeyAlgorithm, ValidityPeriod, generate_key, issue_root, name
 from gateway.crypto.x509.parse import describe
 from gateway.domain.realm import RENEWAL_OVERLAP
@@ -180,7 +180,7 @@ def _thumbprint(presses: CertificateClients, certificate: str) -> str:
     return describe(x509.load_der_x509_certificate(presses.keeper.animals[certificate].der)).sha256
 
 
-def test_tokens_are_used_with_a_renewed_certificate_while_the_overlap_lasts(
+def test_tokens_work_with_a_renewed_certificate_in_the_overlap(
     presses: CertificateClients,
 ) -> None:
     press = Press(presses)
@@ -221,7 +221,7 @@ def test_tokens_of_users_have_the_same_overlap(presses: CertificateClients) -> N
     assert presses.http(new).get(url, headers=bearer).status_code == 401
 
 
-def test_a_refresh_binds_to_the_renewed_certificate_whatever_its_client_asks_for(
+def test_a_refresh_always_binds_to_the_renewed_certificate(
     presses: CertificateClients,
 ) -> None:
     press = Press(presses, "changing")
@@ -268,7 +268,7 @@ def test_another_certificate_is_no_renewed_one(presses: CertificateClients) -> N
     assert not press.uses(other, tokens)["forward-auth"]()
 
 
-def test_alternative_names_agree_in_their_kind_and_not_in_their_order(
+def test_alternative_names_must_match_by_kind_and_not_by_order(
     presses: CertificateClients,
 ) -> None:
     press = Press(presses)
@@ -282,7 +282,7 @@ def test_alternative_names_agree_in_their_kind_and_not_in_their_order(
     assert press.accepted(other, tokens) == set()
 
 
-def test_an_issuer_of_another_name_is_another_one_though_its_key_is_the_same(
+def test_an_issuer_of_another_name_differs_despite_an_equal_key(
     presses: CertificateClients,
 ) -> None:
     """Otherwise the serial number of the previous certificate would be looked for in its list."""
@@ -334,7 +334,9 @@ def test_a_denied_or_revoked_certificate_has_no_renewed_one(presses: Certificate
             assert presses.admin("POST", "certificates/denied", entry).status_code == 201
         else:
             certificate = x509.load_der_x509_certificate(presses.keeper.animals[old].der)
-            revoke(presses.stack.certificates.folder, certificate, now=datetime.now(UTC))
+            revoke_certificate(
+                presses.stack.certificates.folder, certificate, now=datetime.now(UTC)
+            )
         for use in press.uses(new, tokens).values():
             until(partial(_fails, use), f"{kind}: a token is accepted")
         assert press.accepted(new, press.tokens(new, scope="openid")) == ALL
@@ -362,7 +364,7 @@ def test_without_an_overlap_tokens_say_nothing_of_it(presses: CertificateClients
         _set_overlap(presses.stack, "3600")
 
 
-def test_a_token_that_is_bound_to_a_key_says_nothing_of_the_certificate(
+def test_a_key_bound_token_says_nothing_of_the_certificate(
     presses: CertificateClients,
 ) -> None:
     keyed = Press(presses, "keyed").issue("of a keyed client", DAY)

@@ -106,7 +106,7 @@ def test_what_refuses_a_certificate_refuses_a_registered_one(clients: Certificat
     assert reason == f"invalid_client: the client certificate is refused: {AUTHORITY}"
 
 
-def test_a_certificate_uploaded_by_an_administrator_authenticates(
+def test_an_uploaded_certificate_authenticates(
     clients: CertificateClients,
 ) -> None:
     """Keycloak: clients/{id}/certificates/jwt.credential/upload-certificate."""

@@ -48,7 +48,7 @@ def _at_the_code(browser: SignInBrowser, username: str) -> Page:
     return page
 
 
-def test_of_50_redemptions_of_a_code_one_succeeds_and_its_tokens_end(
+def test_of_50_redemptions_of_a_code_one_wins_and_its_tokens_end(
     pair: Stack, browser: Callable[[], SignInBrowser]
 ) -> None:
     """RFC 6749 §4.1.2; attacks: C4."""
@@ -82,7 +82,7 @@ def _submit(browser: SignInBrowser, page: Page, **fields: str) -> Page:
     return answer
 
 
-def test_of_200_guesses_on_pages_as_many_are_looked_at_as_the_realm_allows(
+def test_of_200_guesses_on_pages_as_many_as_allowed_are_checked(
     pair: Stack, browser: Callable[[], SignInBrowser]
 ) -> None:
     """attacks: D1."""

@@ -145,7 +145,7 @@ def _introspected(stack: Stack, token: str) -> dict[str, Any]:
     return found
 
 
-def test_what_is_no_standard_exchange_is_refused_in_the_order_of_keycloak(exchange: Stack) -> None:
+def test_nonstandard_exchanges_are_refused_in_keycloaks_order(exchange: Stack) -> None:
     token = _signed_in(exchange)["access_token"]
     tokens = _signed_in(exchange, scope="openid")
     text = "Parameter '{}' is not supported for standard token exchange"
@@ -253,7 +253,7 @@ def test_other_types_are_issued_as_asked(exchange: Stack) -> None:
     )
 
 
-def test_a_refresh_token_of_an_exchange_keeps_session_and_audience(exchange: Stack) -> None:
+def test_an_exchanged_refresh_token_keeps_session_and_audience(exchange: Stack) -> None:
     first = _signed_in(exchange)
     answer = _exchanged(
         exchange, first["access_token"], requested_token_type=REFRESH, audience="stock"

@@ -89,7 +89,7 @@ def test_an_offline_refresh_needs_the_role_offline_access(spec: Stack) -> None:
     assert refusal(refused) == (400, "invalid_grant", text)
 
 
-def test_a_logout_needs_the_certificate_that_its_token_is_bound_to(spec: Stack) -> None:
+def test_a_logout_needs_the_certificate_of_its_token(spec: Stack) -> None:
     form = {
         "grant_type": "password",
         "client_id": "bound-app",
@@ -111,7 +111,7 @@ def test_a_logout_needs_the_certificate_that_its_token_is_bound_to(spec: Stack) 
         assert spec.token("spec", again, http=http).status_code == 400
 
 
-def test_no_token_from_before_its_client_required_a_certificate_is_accepted(spec: Stack) -> None:
+def test_a_token_older_than_the_required_certificate_is_refused(spec: Stack) -> None:
     """RFC 8705 §3: the sender of an unbound refresh token must not bind it to its own certificate.
 
     Keycloak: tls.client.certificate.bound.access.tokens (26.7)

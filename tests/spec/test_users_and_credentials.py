@@ -62,7 +62,7 @@ def test_broken_encoding_and_repeated_parameters_count_nothing(spec: Stack) -> N
     assert spec.attack_status(name, "guarded")["numFailures"] == 0
 
 
-def test_more_logins_than_may_wait_are_shed_with_a_time_to_come_back(spec: Stack) -> None:
+def test_excess_logins_are_shed_with_a_retry_time(spec: Stack) -> None:
     with ThreadPoolExecutor(40) as pool:
         answers = list(pool.map(lambda _: spec.sign_in("user-0", "wrong", "slow"), range(40)))
     shed = [answer for answer in answers if answer.status_code == 503]
@@ -72,7 +72,7 @@ def test_more_logins_than_may_wait_are_shed_with_a_time_to_come_back(spec: Stack
     assert spec.sign_in("user-0", realm="slow").status_code == 200
 
 
-def test_roles_with_their_composites_stand_in_the_token_as_keycloak_writes_them(
+def test_composite_roles_are_in_the_token_as_in_keycloak(
     spec: Stack,
 ) -> None:
     claims = claims_of(spec.signed_in("alice")["access_token"])

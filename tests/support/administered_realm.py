@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -143,7 +143,7 @@ def person(username: str, **fields: Any) -> dict[str, Any]:
 def administered_realm(
     administration: Administration,
     name: str,
-    administrators: Mapping[str, list[str]],
+    administrators: Mapping[str, Sequence[str]],
     **document: Any,
 ) -> Iterator[AdministeredRealm]:
     """Make a realm with an administrator for each name, who has these roles over the realm.

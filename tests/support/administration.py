@@ -208,9 +208,14 @@ class Administration:
             assert self.sign_in(username, "wrong", realm) != httpx2.codes.OK
         assert self.sign_in(username, realm=realm) != httpx2.codes.OK
 
-    def command(self, *arguments: str, text: str | None = None) -> Result:
-        """Run `realmgate` beside the running gateway."""
-        environment = {"REALMGATE_STATE_DIR": str(self.gateway.state_dir)}
+    def command(
+        self,
+        *arguments: str,
+        text: str | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> Result:
+        """Run `realmgate` beside the running gateway, with `variables` in its environment."""
+        environment = {"REALMGATE_STATE_DIR": str(self.gateway.state_dir), **(variables or {})}
         return CliRunner(env=environment).invoke(main, arguments, input=text)
 
     def ask(

@@ -1,18 +1,22 @@
 """Ansible with community.general, as pip installs it, on the playbooks of tests/clients/ansible."""
 
 import json
+import shutil
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.administered_server import ADMINISTRATOR, ROOT, AdministeredServer
 
 PROGRAMS = ROOT / ".venv-clients/bin"
 PLAYBOOKS = ROOT / "tests/clients/ansible"
+PYTHON = PLAYBOOKS / "python"
 _PATIENCE = 120
 _CHECKS = ("check", "check afterwards")
 _EXPECTED = {
@@ -53,45 +57,77 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
+class Playbook:
+    """A playbook of tests/clients/ansible and its variables."""
+
+    name: str
+    realm: str
+    file: str = ""
+    """Without `.yml`; the name unless given."""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def imported(self) -> dict[str, Any]:
+        """Return the entry of another playbook that runs this one."""
+        variables = {"realm": self.realm, **self.variables}
+        return {"import_playbook": str(self._path), "vars": variables}
+
+    @property
+    def length(self) -> int:
+        """Return the number of plays."""
+        return len(yaml.safe_load(self._path.read_text()))
+
+    @property
+    def _path(self) -> Path:
+        return PLAYBOOKS / f"{self.file or self.name}.yml"
+
+
+def every_state(subject: str, realm: str, *, checks: bool = False, **variables: Any) -> Playbook:
+    """Return a playbook that creates the objects of a file of tasks and removes them, twice each.
+
+    With `checks`, also in check mode, in which most modules send the same requests and write
+    nothing.
+    """
+    given = {"subject": str(PLAYBOOKS / f"{subject}.yml"), "checks": checks, **variables}
+    return Playbook(subject, realm, "every_state", given)
+
+
+@dataclass(frozen=True, slots=True)
 class Ansible:
     """ansible-playbook, and the server it administers."""
 
     server: AdministeredServer
     home: Path
-    byte_code: Path
+    environment: Mapping[str, str]
 
-    def every_state(self, subject: str, realm: str, **variables: Any) -> Runs:
-        """Run the tasks of a file for what is to be there, and then not, twice each.
-
-        With `checks`, also in check mode, in which most modules ask for the same and write nothing.
-        """
-        return self.play("every_state", realm, **({"subject": f"{subject}.yml"} | variables))
-
-    def play(self, playbook: str, realm: str, **variables: Any) -> Runs:
-        """Run a playbook; `variables` are its own."""
+    def play(self, *playbooks: Playbook) -> dict[str, Runs]:
+        """Run playbooks one after another; a task that fails ends them. Return them by name."""
         program = PROGRAMS / "ansible-playbook"
         assert program.exists(), "Ansible is not installed: scripts/test installs it"
-        given = {"server": self.credentials, "realm": realm, "checks": False} | variables
-        file = self.home / "variables.json"
-        file.write_text(json.dumps(given))
+        given = {
+            "server": self.credentials,
+            "ansible_python_interpreter": str(self.home / "interpreter"),
+        }
+        variables, all_of_them = self.home / "variables.json", self.home / "playbooks.yml"
+        variables.write_text(json.dumps(given))
+        all_of_them.write_text(json.dumps([playbook.imported for playbook in playbooks]))
         done = subprocess.run(
-            [program, "--extra-vars", f"@{file}", PLAYBOOKS / f"{playbook}.yml"],
+            [program, "--extra-vars", f"@{variables}", all_of_them],
             cwd=PLAYBOOKS,
-            env={
-                "PATH": "/usr/bin:/bin",
-                "HOME": str(self.home),
-                "LC_ALL": "C.UTF-8",
-                "PYTHONPATH": str(PLAYBOOKS / "python"),
-                "ANSIBLE_BYTE_CODE": str(self.byte_code),
-                **self.server.environment(),
-            },
+            env={**self.environment, **self.server.environment()},
             capture_output=True,
             text=True,
             check=False,
             timeout=_PATIENCE,
         )
         assert done.stdout.startswith("{"), done.stdout + done.stderr
-        return Runs({play["play"]["name"]: _answers(play) for play in _plays(done.stdout)})
+        plays = iter(_plays(done.stdout))
+        return {
+            playbook.name: Runs(
+                {play["play"]["name"]: _answers(play) for play in islice(plays, playbook.length)}
+            )
+            for playbook in playbooks
+        }
 
     @property
     def credentials(self) -> dict[str, str]:
@@ -134,8 +170,44 @@ def _answers(play: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _environment(home: Path) -> dict[str, str]:
+    byte_code = home / "byte-code"
+    byte_code.mkdir()
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": str(PYTHON),
+        "ANSIBLE_BYTE_CODE": str(byte_code),
+        "ANSIBLE_TASK_SERVER": str(home / "tasks"),
+    }
+
+
+def _copy_target_package(target: Path) -> Path:
+    """Copy the part of the package `ansible` that Ansible sends with a task."""
+    (found,) = PROGRAMS.parent.glob("lib/python3*/site-packages/ansible/module_utils")
+    shutil.copytree(found, target / "ansible/module_utils")
+    (target / "ansible/__init__.py").touch()
+    return target
+
+
 @pytest.fixture(scope="session")
-def ansible(tmp_path_factory: pytest.TempPathFactory, administered: AdministeredServer) -> Ansible:
-    """Return ansible-playbook with a home of its own."""
-    byte_code = tmp_path_factory.mktemp("ansible-byte-code")
-    return Ansible(administered, tmp_path_factory.mktemp("ansible"), byte_code)
+def ansible(
+    tmp_path_factory: pytest.TempPathFactory, administered: AdministeredServer
+) -> Iterator[Ansible]:
+    """Return ansible-playbook with a home of its own, and a process to fork its tasks from."""
+    home = tmp_path_factory.mktemp("ansible")
+    environment = _environment(home)
+    tasks = Path(environment["ANSIBLE_TASK_SERVER"])
+    interpreter = home / "interpreter"
+    interpreter.write_text(f"#!{PROGRAMS}/python -IS\n{(PYTHON / 'task_client.py').read_text()}")
+    interpreter.chmod(0o700)
+    libraries = _copy_target_package(home / "libraries")
+    arguments = [PROGRAMS / "python", PYTHON / "task_server.py", libraries, tasks]
+    with subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == b"listening\n"
+            yield Ansible(administered, home, environment)
+        finally:
+            server.kill()

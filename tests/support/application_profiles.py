@@ -191,7 +191,7 @@ class _Requests:
         await self._send("POST", url, 200, data=form, headers=headers)
         while time.time() < written + _SETTLED:
             await self._send("POST", url, 200, data=form, headers=headers)
-        await self.services.seen_certificates.write()
+        await self.services.seen_certificates.write_sightings()
         return await self._profile("POST", url, 200, data=form, headers=headers)
 
     async def sign_in(self) -> Profile:

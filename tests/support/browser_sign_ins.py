@@ -15,7 +15,7 @@ from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.profile_updates import EmailUpdates
 from gateway.bootstrap import open_services
 from gateway.bootstrap.client_certificates import client_certificates
-from gateway.bootstrap.protocol import browser_sign_in, check_services, grant_services, validity
+from gateway.bootstrap.protocol import browser_sign_in, protocol_services, validity
 from gateway.bootstrap.services import Services, redis_url
 from gateway.domain.ports.lookups import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.sign_in import MOST_UNPROVEN_BYTES
@@ -93,7 +93,7 @@ def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> BrowserI
 
     async def find(services: Services) -> BrowserIdentity | None:
         request = await _request(services, realm)
-        return await IdentityVerification(validity(services)).find(request, cookie)
+        return await IdentityVerification(validity(services)).find_identity(request, cookie)
 
     return _run(gateway, find)
 
@@ -112,12 +112,12 @@ def begin_after_end(gateway: Gateway, done: Finished, realm: str, **asked: Any) 
             scopes=grant_scopes(request.realm, client.client, "openid"),
         )
         trust = client_certificates(_settings(gateway), services).trust(services.authorities)
-        grants = grant_services(services, CountedEvents(), PUBLIC_URL, trust)
-        found = IdentityVerification(grants.validity)
-        identity = await found.find(request, done.cookies.identity)
+        protocol = protocol_services(services, CountedEvents(), PUBLIC_URL, trust)
+        found = IdentityVerification(protocol.validity)
+        identity = await found.find_identity(request, done.cookies.identity)
         assert identity is not None
-        await grants.sessions.log_out(request.realm.realm.id, done.session.id, request.now)
-        signing_in = browser_sign_in(services, grants, check_services(services))
+        await protocol.sessions.log_out(request.realm.realm.id, done.session.id, request.now)
+        signing_in = browser_sign_in(services, protocol)
         return await signing_in.begin(request, replace(wanted, **asked), Browser(identity=identity))
 
     return _run(gateway, begin)
@@ -184,12 +184,12 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
     updates = AccountUpdates(services.database, services.invalidation, services.clock)
     sessions = Sessions(services.online_sessions, services.database, EmailUpdates(updates))
     completion = SignInCompletion(sessions, services.client_encryption)
-    done = await completion.complete(
+    response, session = await completion.complete(
         request, replace(asked, **wanted.asked), replace(finished, **wanted.finished)
     )
-    cookies = issue_identity(request.realm, request.issuer, done.session, request.now)
+    cookies = issue_identity(request.realm, request.issuer, session, request.now)
     event = {"type": request.event.kind, **request.event.details}
-    return Finished(done.response.parameters, done.session, cookies, event)
+    return Finished(response.parameters, session, cookies, event)
 
 
 async def _let_users_be_older(services: Services, request: ProtocolRequest) -> None:

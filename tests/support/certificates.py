@@ -19,7 +19,12 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gateway.crypto.x509.development_pki import ISSUING, create_pki, read_authority, revoke
+from gateway.crypto.x509.development_pki import (
+    ISSUING,
+    create_pki,
+    read_authority,
+    revoke_certificate,
+)
 from gateway.crypto.x509.issuing import (
     ORGANIZATION,
     IssuingAuthority,
@@ -129,7 +134,7 @@ class CertificateKeeper:
         for kind, size in HUGE.items():
             self.add(kind, extensions=[_padding(size)])
         self.add("revoked")
-        revoke(
+        revoke_certificate(
             self.folder / "certs",
             x509.load_der_x509_certificate(self.animals["revoked"].der),
             now=self.now,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.admin.changes import Changes
-from gateway.admin.users.administration import UserCreation
+from gateway.admin.users.administration import UserAdministration
 from gateway.authentication.passwords import NewPasswords, PasswordChanges
 from gateway.password_policies import NO_BLACKLISTS, PasswordBlacklists
 from tests.support.operators import acting_on
@@ -18,9 +18,9 @@ async def create_user(
     blacklists: PasswordBlacklists = NO_BLACKLISTS,
 ) -> str:
     """Create a user as an operator; return its id."""
-    database = imports.database
-    acting = await acting_on(database, realm_name)
-    changes = Changes(database, imports.clock, imports.messages)
+    acting = await acting_on(imports.database, realm_name)
+    changes = Changes(imports.database, imports.clock, imports.messages)
     passwords = PasswordChanges(NewPasswords(imports.clock, blacklists), imports.passwords)
-    creation = UserCreation(database, changes, passwords, imports.clock)
-    return await creation.create(acting, document)
+    unused: Any = None
+    users = UserAdministration(changes, passwords, unused, unused)
+    return await users.create_user(acting, document)

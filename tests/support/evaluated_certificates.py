@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.certificates import AnchoredTrust, RegisteredAuthoritySelection
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
 from gateway.domain.certificates import (
@@ -68,7 +68,9 @@ class EvaluatedCertificates:
         `attributes` are those of the realm.
         """
         verdict = ProxyVerdict.VERIFIED if verified_by_proxy else ProxyVerdict.FAILED
-        evidence = CertificateEvidence(self.parser.parse(der), verdict, "nginx", chain=tuple(chain))
+        evidence = CertificateEvidence(
+            self.parser.parse_certificate(der), verdict, "nginx", chain=tuple(chain)
+        )
         realm = replace(REALM, attributes=attributes)
         return asyncio.run(self.rule.evaluate(evidence, realm, self._clock.now(), client=client))
 

@@ -32,7 +32,7 @@ class PasswordSetter:
         changes = Changes(database, clock, invalidation)
         passwords = PasswordChanges(NewPasswords(clock, blacklists), hasher)
         self._database = database
-        self._credentials = UserCredentials(database, changes, passwords)
+        self._credentials = UserCredentials(changes, passwords)
 
     async def set(self, realm_name: str, user_id: str, text: str) -> None:
         """Set a password; raises PasswordRefused and Overloaded."""

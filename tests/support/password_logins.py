@@ -153,7 +153,7 @@ class CountingHasher(PooledPasswordHasher):
         self.looks = 0
         self.checks = 0
 
-    async def check(
+    async def check_password(
         self,
         password: Secret,
         stored: tuple[str, str] | None,
@@ -166,7 +166,7 @@ class CountingHasher(PooledPasswordHasher):
         """Count and check."""
         self.looks += stored is not None
         self.checks += 1
-        return await super().check(
+        return await super().check_password(
             password,
             stored,
             realm_id=realm_id,

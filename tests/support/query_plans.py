@@ -1,10 +1,12 @@
 """The plans of statements: how a database would execute them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import CursorResult, Delete, Executable, Select, Update, text
 
 from gateway.storage.sql.asynchronous import AsyncConnection
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.transaction import Parameters, Transaction
 
 
@@ -20,6 +22,15 @@ class ExplainedTransaction(Transaction):
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
     ) -> CursorResult[Any]:
         """Execute, and note the plan."""
+        await self._note(statement)
+        return await super().execute(statement, parameters, taken=taken)
+
+    async def fetch(self, query: FixedQuery, **given: Any) -> Sequence[Any]:
+        """Return the rows, and note the plan."""
+        await self._note(query.statement.params(**given))
+        return await super().fetch(query, **given)
+
+    async def _note(self, statement: Executable) -> None:
         if isinstance(statement, Select | Update | Delete):
             compiled = statement.compile(
                 dialect=self._explained.dialect, compile_kwargs={"literal_binds": True}
@@ -28,4 +39,3 @@ class ExplainedTransaction(Transaction):
             written = str(compiled).replace(":", r"\:").replace("%%", "%")
             plan = await super().execute(text(f"{explain} {written}"))
             self.plans.append("\n".join(str(row[-1]) for row in plan))
-        return await super().execute(statement, parameters, taken=taken)

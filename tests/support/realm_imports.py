@@ -144,14 +144,14 @@ class Imports:
         async with self.database.read() as stores:
             (credential,) = await stores.users.credentials(realm_id, user.id)
         stored = (credential.credential_data, credential.secret_data)
-        return await self.passwords.check(
+        return await self.passwords.check_password(
             Secret(password), stored, realm_id=realm_id, algorithm=None
         )
 
     async def algorithms(self, realm_id: str = "acme") -> list[SignatureAlgorithm]:
         """Return what the realm's published keys sign with."""
         async with self.database.read() as stores:
-            found = [key.algorithm for key in await stores.keys.list(realm_id)]
+            found = [key.algorithm for key in await stores.keys.list_keys(realm_id)]
         return sorted(item for item in found if isinstance(item, SignatureAlgorithm))
 
 

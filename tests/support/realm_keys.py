@@ -39,6 +39,6 @@ async def _keys_of(state: Path, realm_id: str) -> StolenKeys:
     database = SqlDatabase(Secret(f"sqlite:///{state}/realmgate.db"), secrets)
     try:
         async with database.read() as stores:
-            return StolenKeys(tuple(await stores.keys.list(realm_id)))
+            return StolenKeys(tuple(await stores.keys.list_keys(realm_id)))
     finally:
         await database.dispose()

@@ -134,7 +134,7 @@ class Browser:
 
     async def find(self, session_id: str, tab_id: str) -> AuthenticationSession | None:
         """Return the session of a tab; None where it has ended."""
-        return await self.gateway.sign_ins.find(self.realm.id, session_id, tab_id)
+        return await self.gateway.sign_ins.find_tab(self.realm.id, session_id, tab_id)
 
     def context(self, requested: RequestedAuthentication = ANYTHING) -> SignInContext:
         """Return a request of now."""
@@ -179,7 +179,7 @@ class Browser:
     async def resend(self, shown: AuthenticationSession, **form: str) -> Step:
         """Send the form of a page that was shown once."""
         gateway = self.gateway
-        stored = await gateway.sign_ins.find(self.realm.id, self.id, shown.tab_id)
+        stored = await gateway.sign_ins.find_tab(self.realm.id, self.id, shown.tab_id)
         assert stored is not None
         step: Step = await gateway.engine.submit(
             self.context(self.requested), stored, shown.execution, form, shown.session_code

@@ -110,7 +110,7 @@ def test_nginx_accepts_it(folder: Path, broken: Broken) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_every_check_has_a_broken_configuration_and_a_public_source() -> None:
+def test_every_check_has_a_broken_file_and_a_public_source() -> None:
     assert {broken.check for broken in ALL} == {check.name for check in CHECKS}
     sources = {source for check in CHECKS for source in check.sources}
     assert {broken.source for broken in ALL} <= sources

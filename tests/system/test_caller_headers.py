@@ -181,7 +181,7 @@ def test_a_kept_decision_passes_no_spelling_and_no_repetition(allowing: GuardedE
         assert {name.lower() for name in forged} == {"x_harmless"}
 
 
-def test_a_listed_header_with_a_value_is_never_decided_from_the_cache(
+def test_a_listed_header_with_a_value_bypasses_the_cache(
     allowing: GuardedEdge,
 ) -> None:
     """A location may let the caller's own header pass: a proxy in front of nginx sets it."""

@@ -104,7 +104,7 @@ def test_the_first_failing_step_is_named(
             assert answer["request_id"] == response.headers["x-request-id"]
 
 
-def test_a_certificate_that_the_realm_accepts_is_said_to_need_another_address(
+def test_an_accepted_certificate_is_directed_to_another_address(
     nginx: RunningNginx, tmp_path: Path
 ) -> None:
     """The anchors of a realm count where nginx passes certificates of unknown authorities on."""
@@ -218,7 +218,7 @@ def test_nothing_but_the_certificate_goes_to_the_gateway(
     assert "The check ended with: certificate has expired" in response.json()["error_description"]
 
 
-def test_no_body_of_a_caller_is_left_in_the_connection_to_the_gateway(
+def test_no_callers_body_is_left_in_the_gateway_connection(
     edge: Edge, edge_certificates: EdgeCertificates
 ) -> None:
     """The gateway would read it as the beginning of the next request, which is of another caller.
@@ -235,7 +235,7 @@ def test_no_body_of_a_caller_is_left_in_the_connection_to_the_gateway(
     assert edge.upstream.received == []
 
 
-def test_a_body_whose_length_is_not_announced_is_limited_in_every_location(
+def test_a_body_of_unknown_length_is_limited_in_every_location(
     nginx: RunningNginx, edge_certificates: EdgeCertificates
 ) -> None:
     """HTTP/2 needs no length; below /admin/ bodies of many megabytes are accepted."""

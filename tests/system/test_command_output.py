@@ -47,7 +47,7 @@ def run(gateway: Gateway, output: IO[bytes] | int, *arguments: str) -> tuple[int
     return done.returncode, done.stderr.decode()
 
 
-def test_a_reader_that_has_seen_enough_ends_an_export_without_a_word(gateway: Gateway) -> None:
+def test_a_reader_that_closes_early_ends_an_export_silently(gateway: Gateway) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:

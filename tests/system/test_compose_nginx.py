@@ -15,7 +15,7 @@ from gateway.cli.nginx import render_nginx
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import descendants, until
 from tests.support.nginx import DEADLINE, RunningNginx, make_prefix, make_site, nginx_command
-from tests.system.test_nginx_reload import revoke_certificate, status
+from tests.system.test_nginx_reload import revoke_client, status
 
 _COMPOSE = Path(__file__).parents[2] / "docker-compose.yml"
 _ACCEPTED, _REFUSED = 502, 400
@@ -75,7 +75,7 @@ def test_nginx_refuses_a_revoked_certificate_without_a_restart(
 ) -> None:
     nginx, process = service
     assert status(nginx, "device-1") == _ACCEPTED
-    revoke_certificate(nginx.site.certificates, "device-1")
+    revoke_client(nginx.site.certificates, "device-1")
     until(lambda: status(nginx, "device-1") == _REFUSED, "nginx was not reloaded")
     assert status(nginx, "device-2") == _ACCEPTED
     assert process.poll() is None

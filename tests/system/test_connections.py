@@ -77,7 +77,7 @@ async def test_a_client_that_does_not_read_makes_the_application_wait(tmp_path: 
         writer.close()
 
 
-async def test_pipelined_requests_are_not_answered_ahead_of_a_client_that_does_not_read(
+async def test_pipelined_requests_wait_for_a_client_that_does_not_read(
     tmp_path: Path,
 ) -> None:
     app = Counting(parts=(b"a" * 5_000, b"b" * 5_000))
@@ -97,7 +97,7 @@ async def test_pipelined_requests_are_not_answered_ahead_of_a_client_that_does_n
         writer.close()
 
 
-async def test_a_response_reaches_a_client_that_still_sends_its_request(tmp_path: Path) -> None:
+async def test_a_response_reaches_a_client_that_still_sends(tmp_path: Path) -> None:
     app = Answering()
     app.go_on.set()
     async with serving(tmp_path / "s", app) as served:
@@ -119,7 +119,7 @@ async def test_a_refusal_reaches_a_client_that_still_sends_its_head(tmp_path: Pa
             writer.close()
 
 
-async def test_a_client_that_sends_no_more_of_its_request_is_closed_in_time(tmp_path: Path) -> None:
+async def test_a_client_that_stops_sending_is_closed_in_time(tmp_path: Path) -> None:
     app = Answering()
     app.go_on.set()
     async with serving(tmp_path / "s", app, idle=SHORT) as served:
@@ -163,7 +163,7 @@ async def visit(served: Served) -> None:
     await writer.wait_closed()
 
 
-async def test_clients_that_come_and_go_leave_no_socket_and_no_task_behind(tmp_path: Path) -> None:
+async def test_coming_and_going_clients_leave_no_socket_and_no_task(tmp_path: Path) -> None:
     app = Answering()
     app.go_on.set()
     async with serving(tmp_path / "s", app) as served:
@@ -189,7 +189,7 @@ async def test_an_answer_may_end_its_connection(tmp_path: Path, request_bytes: b
         writer.close()
 
 
-async def test_a_client_that_leaves_within_an_answer_leaves_nothing_behind(
+async def test_a_client_leaving_within_an_answer_leaves_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = Streaming()
@@ -237,7 +237,7 @@ async def test_two_requests_at_once_are_answered_one_after_the_other(tmp_path: P
         writer.close()
 
 
-async def test_ending_closes_idle_connections_and_finishes_running_requests(
+async def test_ending_closes_idle_connections_and_finishes_requests(
     tmp_path: Path,
 ) -> None:
     app = Answering()
@@ -256,7 +256,7 @@ async def test_ending_closes_idle_connections_and_finishes_running_requests(
         idle_writer.close()
 
 
-async def test_a_request_of_which_a_part_has_arrived_is_answered_at_the_end(
+async def test_a_partly_received_request_is_answered_at_the_end(
     tmp_path: Path,
 ) -> None:
     """A head with a certificate is longer than a packet, so its parts arrive apart."""

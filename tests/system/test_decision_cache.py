@@ -47,7 +47,7 @@ def _ask(
         return client.request(method, url, headers=[("Host", host), *headers])
 
 
-def test_a_repeated_request_is_decided_once_with_the_same_identity(edge: GuardedEdge) -> None:
+def test_a_repeated_request_is_decided_once(edge: GuardedEdge) -> None:
     for _ in range(4):
         assert _ask(edge, "/repeated").status_code == 200
         assert edge.service.last.all("Remote-User") == ["ada"]
@@ -159,7 +159,7 @@ def test_the_files_are_for_nginx_alone(edge: GuardedEdge) -> None:
     assert all(path.stat().st_mode & 0o77 == 0 for path in [folder, *found])
 
 
-def test_a_user_who_is_disabled_is_refused_within_two_and_a_half_seconds(
+def test_a_disabled_user_is_refused_in_two_and_a_half_seconds(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     with start_protected(tmp_path, edge_certificates, {"cached": True}) as protected:

@@ -75,9 +75,7 @@ def test_a_program_that_never_says_its_version_is_a_problem(tmp_path: Path, pki:
     assert f"WRONG {nginx} -v does not end." in said
 
 
-def test_another_certificate_header_must_be_the_one_that_nginx_sends(
-    tmp_path: Path, pki: Path
-) -> None:
+def test_another_certificate_header_must_match_that_of_nginx(tmp_path: Path, pki: Path) -> None:
     authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
     header = {"certificate_header": "x-client-cert"}
     code, said = examine(tmp_path, **authorities, **header)
@@ -109,9 +107,7 @@ def test_nginx_does_not_write_certificates_as_another_proxy(tmp_path: Path, pki:
     assert "set REALMGATE_CERTIFICATE_LOOKUP=nginx" in said
 
 
-def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(
-    tmp_path: Path, pki: Path
-) -> None:
+def test_nginx_must_send_the_required_proxy_secret(tmp_path: Path, pki: Path) -> None:
     secret = "the-secret-of-the-proxy"
     required = {
         "client_ca_file": pki / "ca.crt",
@@ -137,9 +133,7 @@ def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(
     assert (code, said.count("WRONG")) == (0, 0), said
 
 
-def test_a_configuration_that_nginx_would_refuse_is_named_with_its_line(
-    tmp_path: Path, pki: Path
-) -> None:
+def test_a_configuration_nginx_refuses_is_named_by_line(tmp_path: Path, pki: Path) -> None:
     authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
     file = tmp_path / "nginx.conf"
     for text, line, reason in (
@@ -492,9 +486,7 @@ def test_a_host_name_of_two_realms_is_found(tmp_path: Path, pki: Path) -> None:
     assert f"WRONG Hosts of several owners: wiki.example.org is a host of {claims}" in said
 
 
-def test_hosts_of_the_gateway_and_shared_cookie_domains_are_found(
-    tmp_path: Path, pki: Path
-) -> None:
+def test_gateway_hosts_and_shared_cookie_domains_are_found(tmp_path: Path, pki: Path) -> None:
     """A former version let realms have them; a wildcard of the operator is no mistake."""
     wiki = {"name": "wiki", "hosts": ["wiki.example.org"], "rules": [], "client": "wiki"}
     shared = {"cookieDomain": "example.org"}

@@ -270,7 +270,7 @@ def test_a_finding_names_the_location_at_fault(stack: Stack) -> None:
         ("paths", {"sites": None}, "no site has the host"),
     ],
 )
-def test_an_attack_without_what_it_needs_is_not_counted_as_repelled(
+def test_an_attack_without_its_prerequisite_is_not_counted(
     stack: Stack, name: str, known: dict[str, object], reason: str
 ) -> None:
     nginx = stack.protected.nginx
@@ -289,7 +289,7 @@ def test_a_proxy_that_does_not_answer_is_a_problem(stack: Stack) -> None:
     assert "--ca FILE" in examination.findings[0].problem
 
 
-def test_a_name_below_localhost_is_this_machine_and_a_wrong_name_is_no_unknown_authority(
+def test_localhost_names_are_local_and_a_wrong_name_is_reported(
     stack: Stack,
 ) -> None:
     site = stack.protected.nginx.site

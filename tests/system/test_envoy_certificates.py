@@ -88,7 +88,7 @@ def test_a_uri_of_a_certificate_is_no_certificate(
             (value,) = upstream.last.all("X-Forwarded-Client-Cert")
             headers = {b"x-forwarded-client-cert": value.encode("latin-1")}
             if name == "harmless":
-                found = EnvoyLookup().find(headers)
+                found = EnvoyLookup().find_certificate(headers)
                 sent = None if found is None else found.leaf
                 own = (
                     certificates.zoo[name].der if "cert" in details or "chain" in details else None
@@ -97,4 +97,4 @@ def test_a_uri_of_a_certificate_is_no_certificate(
                 continue
             assert victim in value
             with pytest.raises(MalformedCertificate):
-                EnvoyLookup().find(headers)
+                EnvoyLookup().find_certificate(headers)

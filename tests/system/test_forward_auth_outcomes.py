@@ -104,7 +104,7 @@ def _outcome(proxy: GuardingProxy, caller: Caller) -> str:
     return f"{answer.status} {reason or 'by the proxy'}"
 
 
-def test_the_table_has_every_way_of_identifying_and_every_proxy_that_runs(
+def test_the_table_has_every_identification_and_proxy(
     callers: dict[str, Caller],
 ) -> None:
     columns = {*_LISTENERS, *_PROXIES}

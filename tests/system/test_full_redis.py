@@ -84,7 +84,7 @@ def _redis(gateway: Gateway) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("trouble", "word"), [(full, "maxmemory"), (unable_to_save, "MISCONF"), (demoted, "read only")]
 )
-def test_a_redis_that_takes_no_writes_stops_sign_ins_and_nothing_else(
+def test_a_redis_without_writes_stops_sign_ins_and_nothing_else(
     tmp_path: Path,
     own_redis: RedisServer,
     trouble: Callable[[RedisServer], AbstractContextManager[None]],

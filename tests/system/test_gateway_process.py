@@ -88,9 +88,7 @@ def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path, seed: Path)
         assert not [pid for pid in family if is_running(pid)], "Redis was taken over and ended"
 
 
-def test_a_request_that_is_running_is_finished_and_others_learn_to_go_away(
-    tmp_path: Path, seed: Path
-) -> None:
+def test_a_running_request_finishes_and_others_are_sent_away(tmp_path: Path, seed: Path) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
         body = b"grant_type=client_credentials"
         head = (
@@ -245,9 +243,7 @@ def test_a_directory_open_to_everybody_is_refused(tmp_path: Path, mode: int) -> 
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])
-def test_a_directory_above_the_socket_that_others_may_write_is_refused(
-    tmp_path: Path, mode: int
-) -> None:
+def test_a_writable_directory_above_the_socket_is_refused(tmp_path: Path, mode: int) -> None:
     (tmp_path / "state" / "run").mkdir(mode=0o700, parents=True)
     (tmp_path / "state").chmod(mode)
     assert "may be written by others" in refused(tmp_path)
@@ -290,7 +286,7 @@ def test_a_wrong_realm_file_ends_it_with_two_and_changes_nothing(
         ["--spi-x509cert-lookup--provider=squid"],
     ],
 )
-def test_an_unknown_lookup_provider_is_refused_on_the_command_line(
+def test_an_unknown_lookup_is_refused_on_the_command_line(
     tmp_path: Path, seed: Path, flags: list[str]
 ) -> None:
     with start_gateway(tmp_path, seed=seed, wait=False, flags=flags) as gateway:
@@ -341,7 +337,7 @@ def test_a_directory_above_the_socket_of_another_user_is_refused(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("workers", "shares"), [(1, False), (2, True)])
-def test_only_where_several_workers_share_it_does_the_supervisor_hold_the_program(
+def test_the_supervisor_maps_the_program_only_for_many_workers(
     tmp_path: Path, seed: Path, workers: int, *, shares: bool
 ) -> None:
     """Budget: 100 MB for one worker and its supervisor, 60 MB for each further one."""

@@ -59,7 +59,7 @@ def ask(
         return None
 
 
-def test_a_certificate_authenticates_a_client_and_binds_its_token(proxy: GatewayProxy) -> None:
+def test_a_certificate_authenticates_and_binds_the_token(proxy: GatewayProxy) -> None:
     for listener in LISTENERS:
         for http2 in (False, True):
             answer = ask(proxy, listener, "device-1", http2=http2)
@@ -90,7 +90,7 @@ def test_a_bad_certificate_is_no_credential_on_any_listener(proxy: GatewayProxy)
             assert answer is None or answer.status_code in {400, 401}, (listener, certificate)
 
 
-def test_a_large_certificate_passes_and_a_huge_one_is_no_error_of_the_server(
+def test_a_large_certificate_passes_and_a_huge_one_is_no_5xx(
     proxy: GatewayProxy,
 ) -> None:
     """Attacks A17."""

@@ -128,7 +128,7 @@ def test_no_other_spelling_of_a_header_passes(watched: Watched) -> None:
             assert found == [], http2
 
 
-def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Watched) -> None:
+def test_the_gateway_gets_the_proxys_values_and_nothing_twice(watched: Watched) -> None:
     """A client names headers in `Connection` that it wants to be lost: RFC 9110 §7.6.1."""
     named = "ssl-client-cert, Client-Cert, ssl-client-verify, X-Realmgate-Proxy-Secret, Upgrade"
     leaf = LEAVES.get(watched.proxy.name, "ssl-client-cert")
@@ -160,7 +160,7 @@ def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Wa
             assert received.all("ssl-client-verify") == [verdict]
 
 
-def test_the_gateway_reads_the_leaf_and_the_chain_that_the_client_sent(watched: Watched) -> None:
+def test_the_gateway_reads_the_leaf_and_the_sent_chain(watched: Watched) -> None:
     settings = SETTINGS[watched.proxy.name]
     options = LookupOptions(
         chain_header=settings.get("certificate_chain_header"),
@@ -178,7 +178,7 @@ def test_the_gateway_reads_the_leaf_and_the_chain_that_the_client_sent(watched: 
         headers = {
             name.lower().encode(): value.encode() for name, value in watched.upstream.last.headers
         }
-        found = LOOKUPS[settings["certificate_lookup"]](options).find(headers)
+        found = LOOKUPS[settings["certificate_lookup"]](options).find_certificate(headers)
         assert found is not None
         assert (found.leaf, {*found.chain}) == (leaf, {*chain})
         verified = watched.proxy.name != "caddy" or listener != "any"
@@ -190,7 +190,7 @@ def _encoded(file: Path) -> list[bytes]:
     return [each.public_bytes(Encoding.DER) for each in certificates]
 
 
-def test_the_verdict_about_a_certificate_of_any_authority_is_its_first_error(
+def test_the_verdict_about_a_certificate_is_its_first_error(
     watched: Watched,
 ) -> None:
     """Attacks A6, A7: OpenSSL reports the last error alone, a missing revocation list say."""

@@ -173,7 +173,7 @@ def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
             assert not [name for name in IDENTITY_HEADERS if each.all(name)]
 
 
-def test_no_forged_header_passes_by_http2_and_cookies_may_come_one_by_one(
+def test_no_forged_header_passes_http2_and_split_cookies_work(
     proxy: GuardingProxy,
 ) -> None:
     """Cookies of HTTP/2 come in several fields: RFC 9113 §8.2.3. attacks: A4, B6."""

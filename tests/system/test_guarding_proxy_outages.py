@@ -92,7 +92,7 @@ def test_an_answer_that_is_no_decision_is_a_503(
     assert service.received == []
 
 
-def test_a_gateway_that_breaks_off_and_one_that_does_not_answer_let_nothing_pass(
+def test_a_failing_or_silent_gateway_lets_nothing_pass(
     proxies: dict[str, GuardingProxy], gateway: RecordingUpstream, service: RecordingUpstream
 ) -> None:
     """The proxies wait for five seconds at most. attacks: B7."""

@@ -22,9 +22,7 @@ _NORMALIZED = {"caddy": {"http:/a": "/a"}}
 
 
 @pytest.mark.parametrize("name", OTHER_PROXIES)
-def test_a_path_that_reaches_the_service_is_the_one_that_was_decided(
-    open_site: Protected, name: str
-) -> None:
+def test_the_path_the_service_gets_is_the_decided_one(open_site: Protected, name: str) -> None:
     """The proxy may refuse more by itself. attacks: B3."""
     misread, passed = {}, 0
     with start_proxy(name, OPEN_HOST, open_site) as proxy:

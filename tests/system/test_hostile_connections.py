@@ -194,7 +194,7 @@ async def test_an_application_may_take_its_time_after_a_body_in_pieces(tmp_path:
             each.close()
 
 
-async def test_an_application_may_take_its_time_after_a_client_that_read_late(
+async def test_an_application_may_be_slow_after_a_late_read(
     tmp_path: Path,
 ) -> None:
     app = Answering(parts=(b"a" * 1_000_000, b"b"))

@@ -55,7 +55,7 @@ def place(tmp_path: Path, redis_server: RedisServer) -> Place:
     return Place(tmp_path, redis_server)
 
 
-def test_each_step_may_be_taken_by_another_gateway_and_after_a_restart(place: Place) -> None:
+def test_each_step_may_run_at_another_gateway_or_after_a_restart(place: Place) -> None:
     with ExitStack() as second:
         with place.gateway("one") as first, first.client() as http:
             browser = SignInBrowser(http, "going")

@@ -135,9 +135,7 @@ def test_a_password_is_the_old_one_or_the_new_one(shell: Shell) -> None:
     assert (shell.signs_in("changing", then), shell.signs_in("changing", now)) == (True, False)
 
 
-def test_an_import_that_was_killed_left_whole_users_and_is_completed_by_another(
-    shell: Shell, tmp_path: Path
-) -> None:
+def test_a_killed_import_left_whole_users_and_is_resumed(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "users.jsonl"
     password = {"type": "password", "value": FIRST}
     document = {"enabled": True, "credentials": [password]}

@@ -128,7 +128,7 @@ def _token(response: httpx2.Response, kind: str = "refresh_token") -> str:
     return str(response.json()[kind])
 
 
-def test_a_crash_of_redis_keeps_everybody_out_and_ends_no_session(
+def test_a_crash_of_redis_refuses_sign_ins_and_ends_no_session(
     pair: Pair, redis_with_file: RedisServer
 ) -> None:
     session = _token(pair.sign_in("alice"))
@@ -153,7 +153,7 @@ def test_a_crash_of_redis_keeps_everybody_out_and_ends_no_session(
     assert _token(pair.refresh(session))
 
 
-def test_an_emptied_redis_gives_as_many_guesses_again_and_no_more(
+def test_an_emptied_redis_allows_one_more_round_of_guesses(
     pair: Pair, redis_with_file: RedisServer
 ) -> None:
     pair.guess("mallory")

@@ -36,7 +36,7 @@ FIELDS = {
 }
 
 
-def test_log_gateway_and_caller_know_a_request_by_one_id_made_by_nginx(edge: Edge) -> None:
+def test_logs_and_callers_share_one_request_id_of_nginx(edge: Edge) -> None:
     with edge.nginx.client("device-1") as client:
         url = f"{edge.nginx.mtls}/realms/demo"
         response = client.get(url, headers={"X-Request-Id": "chosen-by-the-caller"})

@@ -49,7 +49,7 @@ def caller(edge: Edge, edge_certificates: EdgeCertificates) -> Caller:
 @pytest.mark.parametrize("listener", range(3))
 @pytest.mark.parametrize("certificate", GOOD)
 @pytest.mark.parametrize("protocol", ["HTTP/1.1", "HTTP/2"])
-def test_a_good_certificate_arrives_escaped_and_whole_on_every_listener(
+def test_a_good_certificate_arrives_whole_on_every_listener(
     edge: Edge, edge_certificates: EdgeCertificates, listener: int, certificate: str, protocol: str
 ) -> None:
     with edge.nginx.client(certificate, http2=protocol == "HTTP/2") as client:
@@ -107,7 +107,7 @@ def test_the_refusal_says_what_is_wrong(
     assert entry["client_certificate_verify"].startswith("FAILED:")
 
 
-def test_past_its_next_update_the_revocation_list_closes_the_door_and_says_so(
+def test_an_expired_list_refuses_connections_and_says_so(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     """attacks: A10."""
@@ -124,7 +124,7 @@ def test_past_its_next_update_the_revocation_list_closes_the_door_and_says_so(
 
 
 @pytest.mark.parametrize("certificate", STRANGERS)
-def test_the_listener_for_self_signed_certificates_passes_strangers_as_failed(
+def test_the_self_signed_listener_passes_strangers_as_failed(
     edge: Edge, caller: Caller, certificate: str
 ) -> None:
     assert caller.get(edge.nginx.self_signed, certificate).status_code == 200
@@ -134,7 +134,7 @@ def test_the_listener_for_self_signed_certificates_passes_strangers_as_failed(
 
 
 @pytest.mark.parametrize("certificate", REFUSED)
-def test_certificates_in_the_name_of_our_authority_must_be_good_even_there(
+def test_certificates_naming_our_authority_must_be_good_there(
     edge: Edge, caller: Caller, certificate: str
 ) -> None:
     assert caller.get(edge.nginx.self_signed, certificate).status_code == 400
@@ -160,9 +160,7 @@ def test_a_certificate_too_large_to_parse_is_refused_cleanly(
     assert not edge.upstream.received
 
 
-def test_a_revoked_certificate_on_the_listener_without_list_is_the_gateways_to_refuse(
-    edge: Edge, caller: Caller
-) -> None:
+def test_on_that_listener_the_gateway_refuses_revoked_ones(edge: Edge, caller: Caller) -> None:
     """Documented in nginx/README.md: with a list nginx would refuse every self-signed one."""
     assert caller.get(edge.nginx.self_signed, REVOKED).status_code == 200
     assert len(edge.upstream.last.all("ssl-client-cert")) == 1
@@ -209,7 +207,7 @@ def test_old_tls_is_refused(edge: Edge, listener: int, version: str) -> None:
         context.wrap_socket(plain, server_hostname="localhost")
 
 
-def test_authorities_are_named_to_clients_only_where_one_of_theirs_is_expected(edge: Edge) -> None:
+def test_authorities_are_named_only_where_theirs_are_expected(edge: Edge) -> None:
     """Browsers and Java offer no certificate of an authority that the server does not name."""
 
     def named(port: int) -> bool:

@@ -123,7 +123,7 @@ def test_the_command_renders_what_nginx_accepts(
     assert '"a-secret-of-the-deployment"' in (site / "proxy-secret.conf").read_text()
 
 
-def test_servers_of_the_operator_are_included_last_and_stay_when_rendered_again(
+def test_operators_servers_are_included_last_and_survive_renders(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     """The first server of a listener is its default: that is the gateway's."""
@@ -179,7 +179,7 @@ def test_every_server_states_its_header_rules_and_limits(edge: Edge) -> None:
             assert 0 < int(server.value(name).removesuffix("s")) <= 15
 
 
-def test_imports_of_whole_realms_have_minutes_and_all_else_half_a_minute(edge: Edge) -> None:
+def test_realm_imports_have_minutes_and_all_else_half_a_minute(edge: Edge) -> None:
     (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
     for server in http.children("server"):
         assert server.value("proxy_read_timeout") == "30s"

@@ -27,7 +27,7 @@ from gateway.crypto.x509.development_pki import (
     key_pem,
     pem,
     read_authority,
-    revoke,
+    revoke_certificate,
     write_files,
 )
 from gateway.crypto.x509.issuing import (
@@ -99,10 +99,10 @@ def shown_serial(nginx: RunningNginx) -> int:
     return x509.load_pem_x509_certificate(shown.encode()).serial_number
 
 
-def revoke_certificate(folder: Path, client: str) -> None:
+def revoke_client(folder: Path, client: str) -> None:
     """Put a list in place that names a client's certificate."""
     certificate = x509.load_pem_x509_certificate((folder / certificate_name(client)).read_bytes())
-    revoke(folder, certificate, now=datetime.now(UTC))
+    revoke_certificate(folder, certificate, now=datetime.now(UTC))
 
 
 class Asking(threading.Thread):
@@ -178,7 +178,7 @@ def test_no_request_is_lost_or_doubled_while_nginx_reloads(
         assert {arrived[target] for target in caller.cut_off} <= ({0, 1} if caller.http2 else {0})
 
 
-def test_a_request_that_began_before_a_reload_is_answered_by_the_worker_that_took_it(
+def test_a_request_begun_before_a_reload_keeps_its_worker(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     head = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
@@ -198,7 +198,7 @@ def test_a_request_that_began_before_a_reload_is_answered_by_the_worker_that_too
     assert edge.upstream.last.body == b"abcd"
 
 
-def test_what_was_put_in_place_is_in_force_once_the_old_workers_are_gone(
+def test_new_files_are_in_force_once_old_workers_are_gone(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     """A new certificate of the server, and a list that names a device."""
@@ -207,7 +207,7 @@ def test_what_was_put_in_place_is_in_force_once_the_old_workers_are_gone(
         nginx = edge.nginx
         assert status(nginx, "device-1") == 200
         serial = renew_server_certificate(certificates)
-        revoke_certificate(certificates, "device-1")
+        revoke_client(certificates, "device-1")
         assert shown_serial(nginx) != serial
         old = reload(nginx)
         until(lambda: gone(old) == len(old), "an old worker stays")
@@ -216,7 +216,7 @@ def test_what_was_put_in_place_is_in_force_once_the_old_workers_are_gone(
         assert status(nginx, "device-2") == 200
 
 
-def test_a_new_proxy_secret_is_sent_after_rendering_again_and_a_reload(
+def test_a_new_proxy_secret_is_sent_after_a_render_and_reload(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     with start_edge(tmp_path, edge_certificates.folder) as edge:

@@ -24,9 +24,7 @@ def _attempts(gateway: Gateway) -> int:
     return [line["event"] for line in gateway.log()].count("the private redis ended")
 
 
-def test_a_private_redis_that_cannot_start_hinders_neither_workers_nor_the_end(
-    tmp_path: Path, seed: Path
-) -> None:
+def test_a_redis_that_cannot_start_stops_no_worker_and_no_end(tmp_path: Path, seed: Path) -> None:
     """Attack F8: the supervisor waits for nobody while it brings its Redis back."""
     with start_gateway(tmp_path, seed=seed, shutdown_grace="1s") as gateway:
         (worker,) = gateway.workers()
@@ -40,9 +38,7 @@ def test_a_private_redis_that_cannot_start_hinders_neither_workers_nor_the_end(
         assert time.monotonic() - began < 3
 
 
-def test_a_private_redis_that_cannot_start_is_tried_less_and_less_often(
-    tmp_path: Path, seed: Path
-) -> None:
+def test_a_redis_that_cannot_start_is_tried_less_and_less_often(tmp_path: Path, seed: Path) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
         _break_append_only_file(gateway)
         os.kill(_private_redis(gateway), signal.SIGKILL)
@@ -52,9 +48,7 @@ def test_a_private_redis_that_cannot_start_is_tried_less_and_less_often(
         assert pauses == sorted(set(pauses)), "each pause is longer"
 
 
-def test_a_private_redis_that_cannot_start_ends_the_start_at_once(
-    tmp_path: Path, seed: Path
-) -> None:
+def test_a_redis_that_cannot_start_at_first_ends_the_start(tmp_path: Path, seed: Path) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
         _break_append_only_file(gateway)
         redis = _private_redis(gateway)
@@ -77,9 +71,7 @@ def test_a_redis_that_evicts_is_refused_with_the_reason(tmp_path: Path, seed: Pa
         assert word in said
 
 
-def test_a_redis_that_comes_later_and_evicts_makes_the_gateway_not_ready(
-    tmp_path: Path, seed: Path
-) -> None:
+def test_a_late_redis_that_evicts_makes_the_gateway_not_ready(tmp_path: Path, seed: Path) -> None:
     """It was away at the start, so nothing could be asked of it then."""
     server = RedisServer(**{"maxmemory-policy": "allkeys-lru"})
     try:

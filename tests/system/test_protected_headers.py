@@ -52,7 +52,7 @@ def test_no_forged_header_reaches_the_service(edge: GuardedEdge) -> None:
     assert _reached(edge, names) == []
 
 
-def test_no_forged_header_reaches_the_service_where_underscores_are_let_in(
+def test_no_forged_header_arrives_where_underscores_are_allowed(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     names = [each for name in IDENTITY_HEADERS for each in spellings(name)]
@@ -105,7 +105,7 @@ def test_the_gateway_decides_by_what_nginx_found_out(edge: GuardedEdge) -> None:
     assert asked.all("Host") == ["localhost"]
 
 
-def test_no_response_of_a_protected_server_names_the_version_of_nginx(edge: GuardedEdge) -> None:
+def test_no_protected_response_names_the_version_of_nginx(edge: GuardedEdge) -> None:
     answers = {}
     for status in ("200 OK", "401 Unauthorized", "403 Forbidden", "500 Internal Server Error"):
         edge.refuse(status)
@@ -119,7 +119,7 @@ def test_no_response_of_a_protected_server_names_the_version_of_nginx(edge: Guar
 
 
 @pytest.mark.parametrize("method", ["HEAD", "POST"])
-def test_question_and_refusal_are_asked_for_by_get_and_without_a_body(
+def test_decision_and_refusal_are_requested_by_get_without_body(
     edge: GuardedEdge, method: str
 ) -> None:
     """attacks: B4."""

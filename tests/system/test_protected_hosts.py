@@ -43,7 +43,7 @@ def _decided(protected: Protected, host: str, server: str | None) -> tuple[int, 
     return found.status_code, found.headers.get("X-Realmgate-Reason", "")
 
 
-def test_the_host_of_another_site_does_not_open_the_default_server(
+def test_another_sites_host_does_not_open_the_default_server(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     """Nginx has no server of the open site here, whose rule lets every caller pass."""
@@ -83,7 +83,7 @@ def test_no_way_of_naming_two_hosts_opens_a_site(protected: Protected, head: str
     assert protected.service.received == []
 
 
-def test_a_host_may_be_written_in_capitals_and_with_the_port_of_its_scheme(
+def test_a_host_may_have_capitals_and_the_port_of_its_scheme(
     protected: Protected,
 ) -> None:
     for host in (HOST.upper(), f"{HOST}:443"):

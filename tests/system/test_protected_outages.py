@@ -69,7 +69,7 @@ def stack(
         yield protected
 
 
-def test_a_gateway_that_hangs_and_one_that_is_gone_let_nothing_pass(stack: Protected) -> None:
+def test_a_hanging_or_missing_gateway_lets_nothing_pass(stack: Protected) -> None:
     """Even an anonymous path needs a decision. attacks: B7."""
     assert stack.ask("/health").status_code == 200
     stack.service.forget()

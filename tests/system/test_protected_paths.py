@@ -43,7 +43,7 @@ def answers(protected: Protected) -> dict[str, str | None]:
     return found
 
 
-def test_an_accepted_path_is_the_one_that_nginx_chose_its_location_by(
+def test_an_accepted_path_is_the_one_nginx_chose_a_location_by(
     answers: dict[str, str | None],
 ) -> None:
     """A target that one of them reads in another way does not reach the service. attacks: B3."""

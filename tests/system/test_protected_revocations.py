@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from cryptography import x509
 
-from gateway.crypto.x509.development_pki import revoke
+from gateway.crypto.x509.development_pki import revoke_certificate
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.protected_sites import HOST, Protected, start_protected
 
@@ -35,7 +35,7 @@ def protected(tmp_path: Path, edge_certificates: EdgeCertificates) -> Iterator[P
 def _revoke(protected: Protected, certificate: str) -> None:
     folder = protected.certificates.folder
     pem = (folder / f"{certificate}.crt").read_bytes()
-    revoke(folder, x509.load_pem_x509_certificate(pem), now=datetime.now(UTC))
+    revoke_certificate(folder, x509.load_pem_x509_certificate(pem), now=datetime.now(UTC))
 
 
 def _connection(response: httpx2.Response) -> object:
@@ -43,7 +43,7 @@ def _connection(response: httpx2.Response) -> object:
     return response.extensions["network_stream"].get_extra_info("client_addr")
 
 
-def test_a_certificate_and_a_token_bound_to_it_are_refused_within_a_second(
+def test_certificates_and_bound_tokens_are_refused_in_a_second(
     protected: Protected,
 ) -> None:
     """On new connections, and on the one that was verified before the revocation."""

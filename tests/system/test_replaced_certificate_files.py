@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from cryptography import x509
 
-from gateway.crypto.x509.development_pki import create_pki, revoke
+from gateway.crypto.x509.development_pki import create_pki, revoke_certificate
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix
 from tests.support.replaced_files import WAYS, make_mount
@@ -60,7 +60,7 @@ def mounted(
     folder = make_prefix(tmp_path_factory.mktemp("mounted"))
     revoking = shutil.copytree(edge_certificates.folder, folder / "revoking")
     certificate = x509.load_pem_x509_certificate((revoking / "device-1.crt").read_bytes())
-    revoke(revoking, certificate, now=datetime.now(UTC))
+    revoke_certificate(revoking, certificate, now=datetime.now(UTC))
     create_pki(folder / "others", now=datetime.now(UTC))
     lists = _padded((edge_certificates.folder / LIST).read_bytes(), (revoking / LIST).read_bytes())
     bundles = _padded(
@@ -78,9 +78,7 @@ def mounted(
 
 
 @ways
-def test_a_revoked_certificate_is_refused_however_the_list_is_replaced(
-    mounted: Mounted, way: str
-) -> None:
+def test_a_revoked_certificate_is_refused_in_any_replacement(mounted: Mounted, way: str) -> None:
     without, with_device = mounted.lists
     for _ in range(2):
         assert mounted.ask() == (200, "")
@@ -101,7 +99,7 @@ def test_an_authority_that_was_taken_away_is_trusted_no_longer(mounted: Mounted,
     assert mounted.ask() == (200, "")
 
 
-def test_a_bundle_that_cannot_be_read_leaves_the_authorities_in_force(mounted: Mounted) -> None:
+def test_an_unreadable_bundle_keeps_the_authorities_in_force(mounted: Mounted) -> None:
     """A half-written file must not stop every client; the log says so once."""
     own, _ = mounted.bundles
     WAYS["rename"](mounted.folder, BUNDLE, own[:-200])

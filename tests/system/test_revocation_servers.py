@@ -253,7 +253,7 @@ def test_a_response_without_the_nonce_of_its_request_is_refused(
     assert asked.ask(NONCE, current)[0] == 200
 
 
-def test_a_previous_certificate_that_a_responder_must_be_asked_about_has_no_renewed_one(
+def test_a_previous_certificate_that_needs_ocsp_is_not_renewed(
     asked: Asked, responder: Responder
 ) -> None:
     """A token says too little of its certificate to ask. docs/trust-in-certificates.md."""
@@ -261,7 +261,7 @@ def test_a_previous_certificate_that_a_responder_must_be_asked_about_has_no_rene
     assert [asked.uses(realm, old, new) for realm in (HARD, SOFT)] == [False, True]
 
 
-def test_a_previous_certificate_that_may_name_a_list_has_no_renewed_one(asked: Asked) -> None:
+def test_a_previous_certificate_naming_a_list_is_not_renewed(asked: Asked) -> None:
     """Unless the realm accepts certificates without a list, or a configured list is current."""
     named = points(f"{asked.server.url}/a.crl")
     asked.server.documents["/a.crl"] = list_of(ROOT)

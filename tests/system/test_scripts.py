@@ -189,7 +189,7 @@ def _await_end(place: Place) -> None:
     assert place.processes() == []
 
 
-def test_once_shows_a_bound_token_and_a_protected_service_and_leaves_nothing_running(
+def test_once_shows_a_bound_token_and_a_service_and_ends(
     first_run: tuple[Place, "subprocess.CompletedProcess[str]"],
 ) -> None:
     place, done = first_run
@@ -249,7 +249,7 @@ def test_secrets_are_their_owners_alone_and_never_shown(
             assert secret.read_text().strip() not in shown
 
 
-def test_detached_it_answers_until_stopped_and_tells_a_second_run(
+def test_detached_it_runs_until_stopped_and_reports_a_second_run(
     place: Place, second_place: Place
 ) -> None:
     """Its secret may have been changed over the admin API since the last start."""
@@ -330,9 +330,7 @@ def _facts(place: Place) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("listener", ["MTLS", "MANAGEMENT"])
-def test_a_port_in_use_is_named_with_the_variable_that_changes_it(
-    place: Place, listener: str
-) -> None:
+def test_a_port_in_use_is_named_with_its_variable(place: Place, listener: str) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", place.port(listener)))
         other.listen()

@@ -104,7 +104,7 @@ def _join(browser: SiteBrowser, client_id: str) -> None:
     assert "code" in browser.open(str(url)).answer
 
 
-def test_every_client_of_the_session_gets_its_frame_or_its_notice(
+def test_every_client_of_a_session_gets_a_frame_or_a_notice(
     protected: Protected, receiver: LogoutReceiver
 ) -> None:
     """OpenID Connect Front-Channel Logout §2, §3."""

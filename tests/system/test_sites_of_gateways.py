@@ -153,7 +153,7 @@ def _passes_at_the_other(pair: Pair, token: str, path: str = "/") -> Callable[[]
     return ask
 
 
-def test_a_token_that_is_revoked_at_one_gateway_is_refused_at_the_other(pair: Pair) -> None:
+def test_a_token_revoked_at_one_gateway_is_refused_at_the_other(pair: Pair) -> None:
     token = pair.user_token("ada")
     ask = _passes_at_the_other(pair, token)
     with pair.first.client() as http:
@@ -162,7 +162,7 @@ def test_a_token_that_is_revoked_at_one_gateway_is_refused_at_the_other(pair: Pa
     _becomes(ask, httpx2.codes.UNAUTHORIZED)
 
 
-def test_a_role_that_is_removed_at_one_gateway_is_missing_at_the_other(pair: Pair) -> None:
+def test_a_role_removed_at_one_gateway_is_missing_at_the_other(pair: Pair) -> None:
     ask = _passes_at_the_other(pair, pair.user_token("bob"))
     (found,) = pair.get("/users?username=bob&exact=true")
     path = f"/users/{found['id']}/role-mappings/realm"
@@ -170,14 +170,14 @@ def test_a_role_that_is_removed_at_one_gateway_is_missing_at_the_other(pair: Pai
     _becomes(ask, httpx2.codes.FORBIDDEN)
 
 
-def test_a_user_who_is_disabled_at_one_gateway_is_refused_at_the_other(pair: Pair) -> None:
+def test_a_user_disabled_at_one_gateway_is_refused_at_the_other(pair: Pair) -> None:
     ask = _passes_at_the_other(pair, pair.user_token("cora"))
     (found,) = pair.get("/users?username=cora&exact=true")
     pair.change("PUT", f"/users/{found['id']}", {"enabled": False})
     _becomes(ask, httpx2.codes.UNAUTHORIZED)
 
 
-def test_a_client_that_is_disabled_at_one_gateway_is_refused_at_the_other(pair: Pair) -> None:
+def test_a_client_disabled_at_one_gateway_is_refused_elsewhere(pair: Pair) -> None:
     form = {"grant_type": "client_credentials", "client_id": "worker", "client_secret": SECRET}
     ask = _passes_at_the_other(pair, pair.token(**form), "/jobs")
     (found,) = pair.get("/clients?clientId=worker")

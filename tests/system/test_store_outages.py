@@ -96,7 +96,7 @@ def test_without_sql_what_needs_it_is_503_and_the_rest_goes_on(
         assert "Traceback" not in gateway.log_text()
 
 
-def test_a_name_that_postgresql_cannot_hold_is_unknown_not_an_error(
+def test_a_name_postgresql_cannot_hold_is_unknown_and_no_error(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:
     """NUL in a realm's name or in the client's half of Basic."""
@@ -127,7 +127,7 @@ def _is_unavailable(answer: httpx2.Response) -> bool:
     return answer.status_code == 503 and is_told and int(answer.headers["retry-after"]) >= 1
 
 
-def test_a_revocation_that_a_store_cannot_take_is_503_and_can_be_repeated(
+def test_a_revocation_that_is_not_stored_is_503_and_repeatable(
     tmp_path: Path, own_postgres: PostgresServer, own_redis: RedisServer
 ) -> None:
     """RFC 7009 §2.2.1; attacks: C11. Access tokens are revoked in SQL, sessions end in Redis."""

@@ -28,7 +28,7 @@ def _name(pid: int) -> str:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("moment", [_redis_runs, _prepares])
-def test_a_start_that_is_told_to_end_leaves_neither_process_nor_socket(
+def test_an_interrupted_start_leaves_no_process_and_no_socket(
     tmp_path: Path, seed: Path, moment: Callable[[Gateway], bool], number: signal.Signals
 ) -> None:
     with start_gateway(tmp_path, seed=seed, wait=False) as gateway:
@@ -47,9 +47,7 @@ def test_sighup_during_the_start_does_not_end_it(tmp_path: Path, seed: Path) -> 
         until(lambda: gateway.health()[0] == 200, "it does not get ready")
 
 
-def test_sighup_while_workers_are_replaced_leaves_as_many_as_before(
-    tmp_path: Path, seed: Path
-) -> None:
+def test_sighup_during_a_replacement_keeps_the_worker_count(tmp_path: Path, seed: Path) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
         before = gateway.workers()
         for again in range(3):

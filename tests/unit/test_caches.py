@@ -69,7 +69,7 @@ def test_the_bound_holds_and_no_replaced_value_comes_back(
     assert len(cache) == 0
 
 
-def test_a_cached_function_is_not_called_twice_and_none_is_a_result() -> None:
+def test_a_cached_function_is_called_once_also_for_none() -> None:
     calls: list[tuple[str, bool]] = []
 
     @cached(MOST)

@@ -49,7 +49,7 @@ def _read(*conditions: Any, executors: Any = (_REJECT,), name: str = "own") -> l
         {},
     ],
 )
-def test_a_policy_with_a_condition_that_is_not_evaluated_does_nothing(part: Any) -> None:
+def test_a_policy_with_an_unevaluated_condition_does_nothing(part: Any) -> None:
     """Else it would act on other requests than it was written for."""
     assert _read(_ANY) == ["reject-request"]
     assert _read(_ANY, part) == []
@@ -63,7 +63,7 @@ def test_a_policy_with_a_condition_that_is_not_evaluated_does_nothing(part: Any)
         {},
     ],
 )
-def test_a_policy_with_an_executor_that_is_not_applied_does_nothing(part: Any) -> None:
+def test_a_policy_with_an_unapplied_executor_does_nothing(part: Any) -> None:
     assert _read(_ANY, executors=(_REJECT, part)) == []
 
 
@@ -72,7 +72,7 @@ def test_an_executor_that_would_allow_more_is_passed_over() -> None:
     assert _read(_ANY, executors=(_LOOSENING,)) == []
 
 
-def test_a_profile_of_every_realm_is_not_replaced_by_one_of_its_name() -> None:
+def test_a_global_profile_is_not_replaced_by_a_namesake() -> None:
     first = list_global_profiles()[0]
     wanted = [each["executor"] for each in first["executors"]]
     assert _read(_ANY, name=first["name"]) == wanted
@@ -83,7 +83,7 @@ def test_a_document_of_another_shape_has_no_policies(document: Any) -> None:
     assert read_policies(document, document) == ()
 
 
-def test_null_is_an_absent_configuration_and_anything_but_an_object_is_refused() -> None:
+def test_only_null_or_an_object_is_a_configuration() -> None:
     assert PolicyConfiguration(None).texts("x") == ()
     wrong: tuple[Any, ...] = ([], "x", 7, True)
     for members in wrong:
@@ -101,10 +101,10 @@ def test_flags_are_json_or_text() -> None:
     assert PolicyConfiguration({}).flag("x", default=True) is True
 
 
-def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
+def test_an_unpushed_reference_does_not_start_a_request() -> None:
     """Without the reference, and with that of a request object at the client."""
     executor, client = (
-        EXECUTORS["secure-par-content"].read(PolicyConfiguration({})),
+        EXECUTORS["secure-par-content"].from_configuration(PolicyConfiguration({})),
         client_entry().client,
     )
     object_at_client = {"request_uri": "https://app.example.test/object"}
@@ -119,7 +119,7 @@ def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
 
 def test_a_caller_without_an_address_comes_from_no_host() -> None:
     hosts = PolicyConfiguration({"trusted-hosts": ["0.0.0.0/0", "::/0"]})
-    condition = CONDITIONS["client-updater-source-host"].read(hosts)
+    condition = CONDITIONS["client-updater-source-host"].from_configuration(hosts)
     client = client_entry().client
     for address, vote in ((None, Vote.NO), ("unix", Vote.NO), ("192.0.2.1", Vote.YES)):
         updater = Updater(address=address)
@@ -129,7 +129,7 @@ def test_a_caller_without_an_address_comes_from_no_host() -> None:
 
 def test_tokens_signed_by_the_algorithm_of_the_realm_are_judged() -> None:
     """RFC 7591 has no member for access tokens, so registered clients name none for them."""
-    executor = EXECUTORS["secure-signature-algorithm"].read(PolicyConfiguration({}))
+    executor = EXECUTORS["secure-signature-algorithm"].from_configuration(PolicyConfiguration({}))
     client = client_entry().client
     for of_realm, id_token, access_token, is_accepted in (
         ("RS256", None, None, False),

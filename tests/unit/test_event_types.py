@@ -19,7 +19,7 @@ def test_there_are_as_many_names_as_in_keycloak() -> None:
     assert list(ALL_NAMES) == sorted(set(ALL_NAMES))
 
 
-def test_every_kind_is_spelt_as_its_member_and_has_a_name_for_its_failure() -> None:
+def test_every_type_is_spelled_as_its_member_with_its_error_type() -> None:
     for kind in EventType:
         assert kind == kind.name
         assert KIND_OF[EVENT_NAMES[kind, False]] is kind

@@ -73,7 +73,7 @@ def grant(
     return direct_grant_flow(flows, made)
 
 
-def test_no_other_kind_of_flow_and_no_part_of_one_begins_a_sign_in() -> None:
+def test_only_top_level_flows_of_their_kind_begin_a_sign_in() -> None:
     assert direct_grant_flow(Flows((PLAIN,)), PLAIN).steps == IDENTIFIED
     for wrong in (replace(PLAIN, kind=FlowKind.CLIENT), replace(PLAIN, top_level=False)):
         with pytest.raises(UnusableSetting, match="begins a sign-in"):
@@ -101,13 +101,13 @@ def test_every_flow_identifies_the_user_first(
         direct_grant_flow(Flows((flow("made", *named),)), flow("made", *named))
 
 
-def test_disabled_and_alternative_steps_beside_required_ones_take_no_part() -> None:
+def test_disabled_and_outranked_alternative_steps_are_dropped() -> None:
     assert grant(*FIRST, (CODE, DISABLED)).steps == IDENTIFIED
     assert grant(*FIRST, (CODE, ALTERNATIVE)).steps == IDENTIFIED
     assert grant(*FIRST, (CODE, REQUIRED)).steps == (*IDENTIFIED, FlowStep(REQUIRED, CODE))
 
 
-def test_a_conditional_sub_flow_keeps_its_conditions_and_another_one_has_none() -> None:
+def test_only_conditional_sub_flows_keep_their_conditions() -> None:
     part = flow("part", (USER_CONFIGURED, REQUIRED), (CODE, REQUIRED))
     inner = SignInFlow("part", (FlowStep(REQUIRED, USER_CONFIGURED),), (FlowStep(REQUIRED, CODE),))
     conditional = grant(*FIRST, ("part", CONDITIONAL), part=part)
@@ -131,7 +131,7 @@ def test_a_conditional_sub_flow_keeps_its_conditions_and_another_one_has_none() 
         flow("part", ("part", REQUIRED)),
     ],
 )
-def test_what_cannot_act_in_a_password_grant_makes_a_flow_unusable(part: Flow) -> None:
+def test_a_step_without_password_grant_support_voids_the_flow(part: Flow) -> None:
     with pytest.raises(UnusableSetting, match=r"cannot act at this place|no flow that can be run"):
         grant(*FIRST, ("part", CONDITIONAL), part=part)
 
@@ -145,7 +145,7 @@ def test_what_cannot_act_may_be_disabled() -> None:
     assert [each.authenticator for each in step.flow.steps] == [DENY]
 
 
-def test_a_certificate_identifies_the_user_in_the_place_of_a_name() -> None:
+def test_a_certificate_identifies_the_user_instead_of_a_name() -> None:
     named = {"x509-cert-auth.mapping-source-selection": "Subject's Common Name"}
     found = grant((CERTIFICATE, REQUIRED), (CODE, REQUIRED), config=named)
     assert found.steps == (FlowStep(REQUIRED, CERTIFICATE, named), FlowStep(REQUIRED, CODE))
@@ -168,14 +168,12 @@ def test_a_certificate_identifies_the_user_in_the_place_of_a_name() -> None:
         ("regular-expression", "CN=("),
     ],
 )
-def test_a_demand_on_certificates_that_cannot_act_makes_a_flow_unusable(
-    name: str, value: str
-) -> None:
+def test_an_unusable_certificate_demand_voids_the_flow(name: str, value: str) -> None:
     with pytest.raises(UnusableSetting, match=name):
         grant((CERTIFICATE, REQUIRED), config={f"x509-cert-auth.{name}": value})
 
 
-def test_an_identity_is_mapped_to_as_many_attributes_as_it_has_parts() -> None:
+def test_an_identity_maps_to_as_many_attributes_as_it_has_parts() -> None:
     prefix = "x509-cert-auth."
     both = {
         f"{prefix}mapping-source-selection": "Certificate Serial Number and IssuerDN",
@@ -188,7 +186,7 @@ def test_an_identity_is_mapped_to_as_many_attributes_as_it_has_parts() -> None:
     assert certificate_options(named).attributes == ("serial", "issuer")
 
 
-def test_sub_flows_that_contain_one_another_deeply_make_a_flow_unusable() -> None:
+def test_deeply_nested_sub_flows_void_the_flow() -> None:
     chain = [
         replace(flow(f"flow-{depth}"), top_level=False).with_executions(
             [Execution(f"step-{depth}", REQUIRED, 0, flow=f"flow-{depth + 1}")]

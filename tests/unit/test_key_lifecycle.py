@@ -49,7 +49,7 @@ def test_the_key_that_began_last_signs() -> None:
     assert signer(keys, NOW + HOUR) == "c"
 
 
-def test_a_key_of_higher_priority_signs_before_one_that_began_later() -> None:
+def test_a_higher_priority_signs_before_a_later_start() -> None:
     keys = [key("first", NOW - HOUR, priority=101), key("later", NOW), key("low", NOW, priority=-5)]
     assert signer(keys, NOW) == "first"
     assert signer(keys[1:], NOW) == "later"
@@ -92,7 +92,7 @@ def test_standing_tells_what_a_key_may_do_at_an_instant() -> None:
     assert told == [["ACTIVE", "PASSIVE"], ["PASSIVE", "ACTIVE"], ["DISABLED", "ACTIVE"]]
 
 
-def test_a_successor_sets_the_end_of_the_key_that_signs_and_of_no_other_algorithm() -> None:
+def test_a_successor_ends_the_signing_key_of_its_algorithm_only() -> None:
     old = key("old", NOW - HOUR)
     other = key("other", NOW - HOUR, algorithm=SignatureAlgorithm.RS256)
     new = key("new", NOW + timedelta(minutes=2))
@@ -108,7 +108,7 @@ def test_a_key_that_would_begin_after_its_successor_never_signs() -> None:
     assert all(verifies(each, NOW + HOUR / 2) for each in changed)
 
 
-def test_a_signer_whose_first_successor_was_disabled_gets_a_later_end() -> None:
+def test_disabling_the_first_successor_moves_the_signers_end() -> None:
     old = key("old", NOW - HOUR, retire_at=NOW + HOUR)
     failed = key("failed", NOW, status=KeyStatus.DISABLED)
     new = key("new", NOW + HOUR / 2)
@@ -122,7 +122,7 @@ minutes = st.integers(0, 300).map(lambda number: timedelta(minutes=number))
 @given(st.lists(st.tuples(minutes, minutes), min_size=1, max_size=12))
 @example([(0 * HOUR, 1.8 * HOUR), (0 * HOUR, 1.9 * HOUR), (HOUR, HOUR / 3), (2 * HOUR, HOUR)])
 @settings(max_examples=300, deadline=None)
-def test_whatever_the_rotations_a_token_verifies_for_its_whole_life(
+def test_a_token_verifies_for_life_whatever_the_rotations(
     rotations: list[tuple[timedelta, timedelta]],
 ) -> None:
     """Rotations at any pauses with any delays: one signer always, its token lives out its hour."""

@@ -14,7 +14,7 @@ from gateway.domain.ports.invalidation import (
 )
 
 
-def test_full_collections_wait_until_the_last_large_document_is_handled() -> None:
+def test_full_collections_wait_for_the_last_large_document() -> None:
     before = (gc.get_threshold(), sys.getswitchinterval())
     with large_document():
         with large_document():
@@ -25,14 +25,14 @@ def test_full_collections_wait_until_the_last_large_document_is_handled() -> Non
     assert (gc.get_threshold(), sys.getswitchinterval()) == before
 
 
-def test_a_change_of_very_many_clients_publishes_the_topic_of_their_realm() -> None:
+def test_a_change_of_many_clients_publishes_the_realm_topic() -> None:
     few = [client_topic("a", str(number)) for number in range(MOST_TOPICS)]
     other = user_topic("b", "1")
     assert list(Topics([*few, *few, other])) == [*few, other]
     assert list(Topics([*few, other, client_topic("a", "more")])) == [realm_topic("a"), other]
 
 
-def test_the_topic_of_a_realm_replaces_those_of_its_users_and_clients() -> None:
+def test_a_realm_topic_replaces_those_of_its_users_and_clients() -> None:
     client, other = client_topic("a", "1"), client_topic("b", "1")
     assert list(Topics([client, other, realm_topic("a"), client])) == [realm_topic("a"), other]
 

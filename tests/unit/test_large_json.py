@@ -24,7 +24,7 @@ def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parsed(text: str) -> Any:
-    return LargeJson(text.encode(), DECODER, 100).parse()
+    return LargeJson(text.encode(), DECODER, 100).parse_document()
 
 
 @FEW
@@ -49,7 +49,9 @@ def test_a_changed_text_is_refused_where_the_library_refuses_it(
             parsed(text)
     except ValueError:
         with pytest.raises(ValueError, match=r"twice|Unterm|Invalid|Expecting|Extra"):
-            LargeJson(text.encode(), json.JSONDecoder(object_pairs_hook=unique), 100).parse()
+            LargeJson(
+                text.encode(), json.JSONDecoder(object_pairs_hook=unique), 100
+            ).parse_document()
     else:
         assert json.dumps(parsed(text)) == json.dumps(expected)
 
@@ -77,10 +79,10 @@ def test_the_place_of_an_error_is_that_in_the_whole_text() -> None:
         assert error.doc[error.pos :].startswith("wrong")
 
 
-def test_the_place_of_a_byte_that_is_no_utf8_is_that_in_the_whole_document() -> None:
+def test_the_offset_of_invalid_utf8_is_that_of_the_document() -> None:
     document = json.dumps(["é" * 50], ensure_ascii=False).encode()[:-2] + b'\xff"]'
     with pytest.raises(UnicodeDecodeError) as failure:
-        LargeJson(document, DECODER, 100).parse()
+        LargeJson(document, DECODER, 100).parse_document()
     assert failure.value.start == document.index(b"\xff")
 
 
@@ -101,7 +103,7 @@ def test_a_number_that_is_too_long_is_refused() -> None:
 def test_deep_nesting_is_refused() -> None:
     text = "[" * 200 + "1" * 20 + "]" * 200
     with pytest.raises(RecursionError):
-        LargeJson(text.encode(), DECODER, 32).parse()
+        LargeJson(text.encode(), DECODER, 32).parse_document()
 
 
 @pytest.mark.parametrize("kind", ["array", "object"])
@@ -123,5 +125,5 @@ def test_an_object_or_array_of_too_many_members_is_refused(
 def test_what_was_parsed_before_an_error_can_be_freed() -> None:
     large = LargeJson(json.dumps([["x" * 20, {"a": ["y" * 20]}]])[:-4].encode() + b"!", DECODER, 32)
     with pytest.raises(json.JSONDecodeError):
-        large.parse()
+        large.parse_document()
     assert [type(value) for value in large.unfinished] == [list, list, dict, list]

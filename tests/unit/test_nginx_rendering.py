@@ -42,13 +42,13 @@ def test_the_defaults_are_the_shipped_ones(name: str) -> None:
     assert SITE.files()[name] == (SHIPPED_SITE / name).read_text()
 
 
-def test_the_shipped_headers_carry_the_verdict_that_the_lookup_reads() -> None:
+def test_the_shipped_headers_carry_the_verdict_of_the_lookup() -> None:
     shipped = (SHIPPED / "realmgate/proxy-headers.conf").read_text()
     header = NginxLookup.default_verdict_header
     assert f"proxy_set_header {header} $ssl_client_verify;\n" in shipped
 
 
-def test_the_shipped_upstream_and_certificates_differ_in_their_paths_only() -> None:
+def test_shipped_upstream_and_certificates_differ_in_paths_only() -> None:
     files = SITE.files()
     for name in ("upstream", "server-certificate", "client-authorities"):
         shipped = (SHIPPED_SITE / f"{name}.conf").read_text()
@@ -63,7 +63,7 @@ def test_everything_but_the_site_is_copied_unchanged(tmp_path: Path) -> None:
             assert (tmp_path / path.relative_to(SHIPPED)).read_bytes() == path.read_bytes()
 
 
-def test_the_keys_of_cached_decisions_cannot_be_known_without_the_secret(tmp_path: Path) -> None:
+def test_cache_keys_are_unpredictable_without_the_secret(tmp_path: Path) -> None:
     """Callers who knew them could make two requests with the same MD5."""
     salts = set()
     for secret in ("0123456789abcdef", "0123456789abcdeg"):
@@ -75,7 +75,7 @@ def test_the_keys_of_cached_decisions_cannot_be_known_without_the_secret(tmp_pat
     assert len(salts) == 2
 
 
-def test_the_secret_is_for_its_owner_alone_even_when_the_file_was_open(tmp_path: Path) -> None:
+def test_the_secret_file_is_private_even_if_it_was_open(tmp_path: Path) -> None:
     secret = tmp_path / "realmgate/site/proxy-secret.conf"
     secret.parent.mkdir(parents=True)
     secret.write_text("old")
@@ -122,7 +122,7 @@ def test_rendering_again_replaces_the_files_and_leaves_no_draft(tmp_path: Path) 
         ({"user": "root; daemon off"}, "user"),
     ],
 )
-def test_a_value_nginx_would_misread_is_refused_and_nothing_written(
+def test_values_nginx_would_misread_are_refused_unwritten(
     tmp_path: Path, changes: dict[str, Any], path: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:

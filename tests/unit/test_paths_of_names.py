@@ -20,7 +20,7 @@ from gateway.domain.groups import (
     render_names,
 )
 from gateway.domain.roles import parse_client_role, render_client_role
-from gateway.forward_auth.decisions import judge
+from gateway.forward_auth.decisions import decide_for_caller
 from gateway.forward_auth.identity_headers import identity_headers
 from gateway.representations.site_rules import CLIENT_ROLE, GROUP
 from tests.support.site_identities import ADA
@@ -71,7 +71,7 @@ def test_a_rule_covers_the_group_and_its_descendants_alone(
         path = GROUP.read(render_group_path(above), "groups[0]")
         assert is_at_or_below(render_group_path(group), path) is below
         rule = replace(RULE, requirements=Requirements(groups=(path,)))
-        decision = judge(SITE, rule, replace(ADA, groups=(render_group_path(group),)))
+        decision = decide_for_caller(SITE, rule, replace(ADA, groups=(render_group_path(group),)))
         assert isinstance(decision, Allowed) is below
 
 

@@ -157,7 +157,7 @@ def test_all_matches_of_an_evaluation_share_one_budget() -> None:
     assert matches.verdict("a+", "a") is Verdict.MATCHES
 
 
-def test_a_long_match_is_left_pending_and_counts_as_refused_until_it_is_done() -> None:
+def test_a_long_match_stays_pending_and_counts_as_refused() -> None:
     matches = PatternMatches()
     matches.verdict(COSTLY, "a")
     for _ in range(2):

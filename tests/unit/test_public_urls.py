@@ -52,7 +52,7 @@ def test_anything_else_is_refused_without_being_quoted(url: str) -> None:
 
 
 @given(st.text())
-def test_whatever_is_accepted_has_no_character_that_could_break_out(text: str) -> None:
+def test_an_accepted_url_has_no_character_that_could_break_out(text: str) -> None:
     try:
         accepted = public_url("https://host" + text)
     except ValueError:

@@ -41,7 +41,7 @@ def refusal(environment: dict[str, str], options: dict[str, object] | None = Non
     return list(caught.value.lines)
 
 
-def test_flags_beat_the_environment_which_beats_dotenv_which_beats_the_default(
+def test_flags_precede_environment_then_dotenv_then_defaults(
     tmp_path: Path,
 ) -> None:
     env_file = tmp_path / ".env"
@@ -76,7 +76,7 @@ def test_every_mistake_is_reported_at_once_under_its_own_name() -> None:
     assert all(" given, " in line and line.endswith(" expected") for line in lines)
 
 
-def test_wrong_stores_keys_and_missing_companions_stand_in_the_same_report(tmp_path: Path) -> None:
+def test_one_report_has_wrong_stores_keys_and_missing_companions(tmp_path: Path) -> None:
     authorities = tmp_path / "ca.crt"
     authorities.touch()
     lines = refusal(
@@ -101,7 +101,7 @@ def test_wrong_stores_keys_and_missing_companions_stand_in_the_same_report(tmp_p
     assert "canary" not in "\n".join(lines)
 
 
-def test_a_setting_that_is_wrong_is_told_once_and_its_companion_not_at_all() -> None:
+def test_a_wrong_setting_is_reported_once_without_its_companion() -> None:
     """A proxy secret that is too short is not missing as well."""
     (line,) = refusal(
         {
@@ -154,9 +154,7 @@ _FOREIGN = ("Input should", "Value error", "validation", "type=", "pydantic", "T
 @pytest.mark.parametrize(
     ("name", "text"), [(name, text) for name, texts in WRONG.items() for text in texts if text]
 )
-def test_every_refusal_names_the_setting_what_was_given_and_what_is_expected(
-    name: str, text: str
-) -> None:
+def test_refusals_name_setting_value_and_expectation(name: str, text: str) -> None:
     (line,) = [
         line
         for line in refusal({f"REALMGATE_{name}": text})
@@ -288,7 +286,7 @@ def test_a_secret_never_appears_in_a_refusal_or_in_the_settings() -> None:
 @pytest.mark.parametrize(
     "name", ["KC_SPI_X509CERT_LOOKUP_PROVIDER", "KC_SPI_X509CERT_LOOKUP__PROVIDER"]
 )
-def test_an_unknown_lookup_provider_is_refused_naming_the_allowed_ones(name: str) -> None:
+def test_an_unknown_lookup_is_refused_naming_the_allowed_ones(name: str) -> None:
     providers = " or ".join(LOOKUPS)
     assert load({name: "nginx"}).certificate_lookup == "nginx"
     assert refusal({name: "aparche"}) == [f'{name}: "aparche" given, {providers} expected']
@@ -314,12 +312,12 @@ def test_a_state_folder_too_long_for_a_socket_is_reported() -> None:
 @pytest.mark.parametrize(
     "name", ["Authorization", "X-Forwarded-For", "ssl-client-verify", "x--y", "-x", "a-b-c-d-e-f"]
 )
-def test_a_header_with_another_meaning_cannot_carry_the_certificate(name: str) -> None:
+def test_a_header_with_another_meaning_carries_no_certificate(name: str) -> None:
     with pytest.raises(SettingsError, match="REALMGATE_CERTIFICATE_HEADER"):
         load({"REALMGATE_CERTIFICATE_HEADER": name})
 
 
-def test_every_option_of_every_lookup_is_set_by_each_of_its_names() -> None:
+def test_every_lookup_option_is_set_by_each_of_its_names() -> None:
     values: dict[str, tuple[str, object]] = {
         "certificate_header": ("X-Leaf", "x-leaf"),
         "certificate_chain_header": ("X-Chain", "x-chain"),
@@ -345,7 +343,7 @@ def test_every_option_of_every_lookup_is_set_by_each_of_its_names() -> None:
     assert seen == values.keys()
 
 
-def test_options_that_the_configured_lookup_does_not_have_are_refused() -> None:
+def test_options_the_configured_lookup_lacks_are_refused() -> None:
     (line,) = refusal({"KC_SPI_X509CERT_LOOKUP_HAPROXY_SSL_CLIENT_CERT": "x"})
     assert line == (
         "KC_SPI_X509CERT_LOOKUP_HAPROXY_SSL_CLIENT_CERT is an option of the lookup haproxy, and"

@@ -51,9 +51,7 @@ def test_the_callers_trace_is_carried_where_nothing_is_recorded() -> None:
 
 
 @pytest.mark.parametrize(("status", "failed"), [(200, False), (401, False), (503, True)])
-def test_with_opentelemetry_each_request_is_a_span_of_the_callers_trace(
-    status: int, *, failed: bool
-) -> None:
+def test_with_opentelemetry_requests_are_spans_of_the_callers(status: int, *, failed: bool) -> None:
     exporter = InMemorySpanExporter()
     traces = RecordedTraces(exporter)
     trace = traces.begin("POST", HEADER)

@@ -1,4 +1,4 @@
-"""What a caller may do: rights, escalation, and the transaction of an administrative change."""
+"""Rights of callers: roles over a realm, escalation, and settings that prove accounts."""
 
 from gateway.admin.access.account_proof import (
     proven_by_operation,
@@ -6,15 +6,16 @@ from gateway.admin.access.account_proof import (
     require_may_change_realm,
 )
 from gateway.admin.access.escalation import (
-    AccountControl,
     has_every_right,
     is_above,
     is_administrative_client,
+    is_administrative_role,
     may_control_user,
     missing_rights,
     reach_decided_by,
     require_changeable_clients,
     require_changeable_role,
+    require_control_of_request,
     require_may_compose,
     require_may_control,
     require_may_control_subtree,
@@ -43,7 +44,6 @@ from gateway.admin.access.rights import (
     REALM_MANAGEMENT,
     Acting,
     AdminAccess,
-    Administrators,
     AdminRole,
     ControlledObject,
     ObjectKind,

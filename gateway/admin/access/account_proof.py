@@ -6,7 +6,7 @@ all of them (`require_rights_of_realm_accounts`). A value that is sent again unc
 another spelling needs none: the old setting is compared with the new one.
 
 Every member and every attribute of a realm that acts, every member of a client and every operation
-of the admin API but GET stands in exactly one of the two parts of its list, with a reason of a few
+of the admin API but GET is in exactly one of the two parts of its list, with a reason of a few
 words. A test fails for a name in neither, and an operation in neither stops the gateway. A new kind
 of proof is one line of account_proof.toml. docs/decisions/0021-settings-that-prove-accounts.md
 """
@@ -74,7 +74,7 @@ CLIENT_MEMBERS: Final = _listed(_TABLE["client_members"])
 
 
 def member_proves(members: ProofList, name: str) -> bool:
-    """Return whether a member decides how accounts are proven; one that is not listed does."""
+    """Return whether a member decides how accounts are proven; unlisted members do."""
     return members.proves(name) is not False
 
 
@@ -91,8 +91,8 @@ _REALM_PATH: Final = "/admin/realms/{realm}"
 class OperationList(ProofList):
     """Operations as `METHOD /path`, the path below the realm.
 
-    `proving` gives what the operation changes. Those `of_settings` write the members and attributes
-    of the other lists: their use cases compare what was with what will be.
+    `proving` names the change of the operation. Operations `of_settings` write the members and
+    attributes of the other lists: their use cases compare the old with the new values.
     """
 
     of_settings: Mapping[str, str]
@@ -122,7 +122,7 @@ def operation_name(method: str, path: str) -> str:
 
 
 def proven_by_operation(method: str, path: str) -> str | None:
-    """Return what an operation changes that proves accounts, None where its settings decide.
+    """Return the change of an operation that proves accounts, None where its settings decide.
 
     Raises ValueError for an operation that is not listed.
     """

@@ -12,7 +12,7 @@ or of a role may change that object in any way. Others may read it and end sessi
 The admin API derives the objects from the path (`gateway.http.admin.endpoint`). The endpoint
 applies the rule before it reads the body, `Changes.begin` again with the rows locked. Use cases
 call `require_may_control` for objects that a body or a registration token names.
-Keycloak: 9 (administrative roles); it checks the roles that are named, not what they contain, and
+Keycloak: 9 (administrative roles); it checks the named roles without their composites, and
 not groups, and lets `manage-users` and `manage-clients` change every object (26.7)
 """
 
@@ -50,7 +50,7 @@ _NAMES: Final = frozenset({*AdminRole, REALM_ADMIN})
 async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
     """Raise Forbidden unless the caller acts with each administrative role among them.
 
-    What they contain counts as well.
+    Their composites count as well.
     """
     if role_ids and acting.rights.held is not None:
         _require_held(acting, await stores.roles.expanded(acting.realm.id, role_ids))
@@ -64,12 +64,12 @@ async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[Li
     roles = tuple(parts)
     for part in roles:
         of_realm = part.role.client is None
-        acting.rights.require(AdminRole.MANAGE_REALM if of_realm else AdminRole.MANAGE_CLIENTS)
+        acting.rights.require_role(AdminRole.MANAGE_REALM if of_realm else AdminRole.MANAGE_CLIENTS)
     await require_may_grant(acting, stores, [part.role.id for part in roles])
 
 
 def require_rights_of(acting: Acting, roles: EffectiveRoles) -> None:
-    """Raise Forbidden where the roles include an administrative one that the caller lacks."""
+    """Raise Forbidden where the roles include an administrative role that the caller lacks."""
     if acting.rights.held is not None:
         _require_held(acting, roles)
 
@@ -105,7 +105,7 @@ def reach_decided_by(acting: Acting) -> AdministrativeReach:
 
 
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
-    """Return whether the roles include an administrative one that the caller lacks."""
+    """Return whether the roles include an administrative role that the caller lacks."""
     return acting.rights.held is not None and bool(_lacking_roles(acting, roles))
 
 
@@ -168,16 +168,23 @@ def require_changeable_role(acting: Acting, client_id: str | None, name: str) ->
     """Raise Forbidden for an administrative role, and any role beside one in its client."""
     if client_id is not None:
         require_changeable_clients(acting, client_id)
-    elif acting.realm.name == MASTER and name in EVERYWHERE:
+    elif is_administrative_role(acting.realm, client_id, name):
         raise Forbidden(f"the role {name} cannot be changed")
+
+
+def is_administrative_role(realm: Realm, client_id: str | None, name: str) -> bool:
+    """Return whether it is an administrative role, or stands beside one in its client."""
+    if client_id is None:
+        return realm.name == MASTER and name in EVERYWHERE
+    return is_administrative_client(realm, client_id)
 
 
 async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRole, ...]:
     if realm.name != MASTER:
         client = await stores.clients.find_by_client_id(realm.id, REALM_MANAGEMENT)
         query = RoleQuery(container="-" if client is None else client.id)
-        return await stores.role_catalogue.list(realm.id, query)
-    every = await stores.role_catalogue.list(realm.id, RoleQuery())
+        return await stores.role_catalogue.list_roles(realm.id, query)
+    every = await stores.role_catalogue.list_roles(realm.id, RoleQuery())
     return tuple(
         role for role in every if any(_administrative_names(realm, rights_of_roles((role,))))
     )
@@ -195,7 +202,7 @@ def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
 async def rights_of_group(acting: Acting, stores: Stores, group_id: str) -> EffectiveRoles:
     """Return all roles that the group gives to its members, those of groups above it included."""
     query = RoleQuery(RoleHolder(HolderKind.GROUP, group_id), Share.EFFECTIVE)
-    return rights_of_roles(await stores.role_catalogue.list(acting.realm.id, query))
+    return rights_of_roles(await stores.role_catalogue.list_roles(acting.realm.id, query))
 
 
 def _require_held(acting: Acting, wanted: EffectiveRoles) -> None:
@@ -218,7 +225,7 @@ def _administrative_names(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
 
 
 def _held_names(acting: Acting) -> Iterator[str]:
-    """Yield the roles that the caller acts with, and those that they imply."""
+    """Yield the roles that the caller acts with, and the roles that they imply."""
     realm, rights = acting.realm, acting.rights
     client = administration_client(realm.name) if realm.name == MASTER else REALM_MANAGEMENT
     implied = {role for held in rights.roles for role in IMPLIED.get(held, ())}
@@ -294,7 +301,7 @@ def require_rights_of_realm_accounts(acting: Acting, subject: str) -> None:
 def require_rights_over_every_realm(acting: Acting, subject: str) -> None:
     """Raise MissingRights over `master` without its role `admin`; other realms need no more.
 
-    For what counts in every realm once it is in `master`, or ends the access of all administrators.
+    For settings of `master` that count in every realm, or end the access of all administrators.
     `subject` names it; the refusal shows it.
     """
     if acting.realm.name == MASTER and not has_every_right(acting):
@@ -308,16 +315,11 @@ def _named(lacking: Sequence[str]) -> str:
     return ", ".join(lacking) if len(lacking) <= _MOST_NAMED else REALM_ADMIN
 
 
-class AccountControl:
-    """Applies the rule before a request is processed; raises Forbidden."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def require(self, acting: Acting) -> None:
-        if acting.controls and not has_every_right(acting):
-            async with self._database.read() as stores:
-                await require_may_control(acting, stores, *acting.controls)
+async def require_control_of_request(acting: Acting, database: Database) -> None:
+    """Raise Forbidden for a request that controls an object with more rights than the caller."""
+    if acting.controls and not has_every_right(acting):
+        async with database.read() as stores:
+            await require_may_control(acting, stores, *acting.controls)
 
 
 async def _lock_object(acting: Acting, stores: Stores, controlled: ControlledObject) -> None:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def existing(found: T | None, missing: str) -> T:
-    """Return what was found; raises NotFound with the text `missing` for None."""
+    """Return the found object; raises NotFound with the text `missing` for None."""
     if found is None:
         raise NotFound(missing)
     return found

@@ -120,7 +120,7 @@ class ControlledObject:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a caller may do to one realm.
+    """The rights of a caller over one realm.
 
     `held` are all roles that the caller acts with in its own realm; None for the local operator,
     who may do everything.
@@ -132,7 +132,7 @@ class Rights:
     def has(self, *sufficient: AdminRole) -> bool:
         return not self.roles.isdisjoint(sufficient)
 
-    def require(self, *sufficient: AdminRole) -> None:
+    def require_role(self, *sufficient: AdminRole) -> None:
         """Raise Forbidden unless the caller has one of the roles."""
         if self.roles.isdisjoint(sufficient):
             raise Forbidden(f"none of the roles {', '.join(sufficient)}")
@@ -163,31 +163,13 @@ def operator(realm: Realm) -> Acting:
     return Acting(None, realm, _EVERYTHING)
 
 
-class AdminAccess:
-    """Resolves rights by the roles that the database holds now."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def rights(self, caller: Caller, realm: Realm) -> Rights:
-        if _holder(caller, realm) is None:
-            return Rights(frozenset())
-        return rights_over(caller, realm, await self.held(caller))
-
-    async def held(self, caller: Caller) -> EffectiveRoles:
-        """Return the roles that the caller acts with in its own realm."""
-        async with self._database.read() as stores:
-            held = await stores.roles.effective(caller.realm.id, caller.user.id)
-        return caller.within_token(held)
-
-
 def rights_of(caller: Caller, realm: Realm) -> Rights:
-    """Return what a caller whose roles are known may do to `realm`."""
+    """Return the rights over `realm` of a caller whose roles are known."""
     return rights_over(caller, realm, caller.within_token(caller.held))
 
 
 def rights_over(caller: Caller, realm: Realm, held: EffectiveRoles) -> Rights:
-    """Return what a caller with these roles in its own realm may do to `realm`."""
+    """Return the rights over `realm` of a caller with these roles in its own realm."""
     client = _holder(caller, realm)
     if client is None:
         return Rights(frozenset())
@@ -214,14 +196,24 @@ def may_create_realms(acting: Acting) -> bool:
 _CONSOLE: Final = "security-admin-console"
 
 
-class Administrators:
-    """The use cases."""
+class AdminAccess:
+    """Resolves rights by the roles that the database holds now."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._access = AdminAccess(database)
 
-    async def who(self, acting: Acting, current: str | None) -> dict[str, Any]:
+    async def rights(self, caller: Caller, realm: Realm) -> Rights:
+        if _holder(caller, realm) is None:
+            return Rights(frozenset())
+        return rights_over(caller, realm, await self.held(caller))
+
+    async def held(self, caller: Caller) -> EffectiveRoles:
+        """Return the roles that the caller acts with in its own realm."""
+        async with self._database.read() as stores:
+            held = await stores.roles.effective(caller.realm.id, caller.user.id)
+        return caller.within_token(held)
+
+    async def describe_caller(self, acting: Acting, current: str | None) -> dict[str, Any]:
         """Return the caller with its rights over its own realm, and over the one named `current`.
 
         Only a caller of `master` has rights over another realm. Raises NotAuthenticated for a
@@ -252,7 +244,7 @@ class Administrators:
             realm = await stores.realms.find_by_name(name)
         if realm is None:
             return {}
-        rights = await self._access.rights(caller, realm)
+        rights = await self.rights(caller, realm)
         return {realm.name: sorted(rights.roles)}
 
 

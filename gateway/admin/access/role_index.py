@@ -1,4 +1,4 @@
-"""The roles of a realm by name: adding them with what they contain, and the role of new users."""
+"""The roles of a realm by name: adding them with their composites, and the role of new users."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
@@ -36,17 +36,21 @@ class RoleIndex:
         self._roles: dict[RoleName, Role] = {}
         self._ids: set[str] = set()
 
-    async def load(self) -> None:
+    async def load_roles(self) -> None:
         names = {identity: client_id for client_id, identity in self._clients.items()}
-        for role in await self._stores.roles.list(self._realm.id):
+        for role in await self._stores.roles.list_roles(self._realm.id):
             self._ids.add(role.id)
             client = names.get(role.client) if role.client else None
             if role.client is None or client is not None:
                 self._roles[RoleName(role.name, client)] = role
 
     @property
-    def names(self) -> frozenset[RoleName]:
+    def role_names(self) -> frozenset[RoleName]:
         return frozenset(self._roles)
+
+    def has_client(self, client: str | None) -> bool:
+        """Return whether the realm has the client, by its public name; None for the realm."""
+        return client is None or client in self._clients
 
     def role(self, name: RoleName) -> Role | None:
         return self._roles.get(name)
@@ -56,7 +60,7 @@ class RoleIndex:
         found = [name for name, role in self._roles.items() if role.id in role_ids]
         return tuple(sorted(found, key=lambda name: (name.client or "", name.name)))
 
-    async def add(self, given: Iterable[RoleInput]) -> None:
+    async def add_roles(self, given: Iterable[RoleInput]) -> None:
         """Add the roles that are missing, and add to all of them their composites.
 
         A role keeps its id from the file where no other role has it.
@@ -64,11 +68,11 @@ class RoleIndex:
         roles = tuple(given)
         for role in roles:
             if role.role not in self._roles:
-                self._roles[role.role] = await self._add(role)
+                self._roles[role.role] = await self._add_role(role)
         for role in roles:
             await self._compose(role)
 
-    async def describe(self, given: Iterable[RoleInput]) -> None:
+    async def describe_roles(self, given: Iterable[RoleInput]) -> None:
         """Give existing roles the description and attributes, if they are given."""
         for role in given:
             before = self._roles[role.role]
@@ -90,7 +94,7 @@ class RoleIndex:
     def named(
         self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
     ) -> tuple[Role, ...]:
-        """Return the roles; raises InvalidInput naming those that do not exist.
+        """Return the roles; raises InvalidInput naming the missing roles.
 
         `lists` names the two fields at `path` of realm and client roles.
         """
@@ -109,7 +113,7 @@ class RoleIndex:
             raise InvalidInput(errors)
         return tuple(self._roles[name] for name in wanted)
 
-    async def _add(self, given: RoleInput) -> Role:
+    async def _add_role(self, given: RoleInput) -> Role:
         client = None if given.role.client is None else self._clients.get(given.role.client)
         if given.role.client is not None and client is None:
             shown = describe(given.role.client)
@@ -141,5 +145,5 @@ class RoleIndex:
 async def load_roles(stores: Stores, realm: Realm) -> RoleIndex:
     """Return the roles of the realm and of its clients."""
     roles = RoleIndex(stores, realm, await stores.clients.ids(realm.id))
-    await roles.load()
+    await roles.load_roles()
     return roles

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from gateway.admin.clients.administration import (
     AddressesRefused,
     ClientAdministration,
-    ClientReach,
     DecidedReach,
 )
 from gateway.admin.clients.certificate_conflicts import (
@@ -27,8 +26,6 @@ from gateway.admin.clients.listing import (
     MANAGE_CLIENTS,
     QUERY_CLIENTS,
     VIEW_CLIENTS,
-    ClientAccounts,
-    ClientInstallation,
     ClientListing,
     ClientQuery,
     changing_client,
@@ -58,7 +55,7 @@ from gateway.admin.clients.protocol_mappers import (
     MapperOwnerKind,
     ProtocolMapperAdministration,
 )
-from gateway.admin.clients.scopes import ClientScopeAssignment, ScopeMappingAdministration
+from gateway.admin.clients.scopes import ScopeAdministration
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers, sector_problem
 
 
@@ -69,13 +66,9 @@ class ClientUseCases:
     listing: ClientListing
     administration: ClientAdministration
     secrets: ClientSecrets
-    accounts: ClientAccounts
     nodes: ClientNodes
     certificates: ClientCertificateAdministration
     devices: ClientDevices
-    installation: ClientInstallation
     policies: ClientPolicies
-    reach: ClientReach
     protocol_mappers: Mapping[MapperOwnerKind, ProtocolMapperAdministration]
-    scope_assignment: ClientScopeAssignment
-    scope_mappings: ScopeMappingAdministration
+    scopes: ScopeAdministration

@@ -17,7 +17,7 @@ from gateway.admin.access import (
     require_may_change_client,
     require_may_grant,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Change, Changes, names_state, require_match
 from gateway.admin.client_reach import (
     BUILT_IN,
     decide_on_client,
@@ -49,7 +49,6 @@ from gateway.admin.clients.preparation import (
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers
-from gateway.admin.entity_tags import names_state, require_match
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.authentication.new_users import default_role_ids
@@ -63,7 +62,6 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import SessionLimits
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
@@ -99,35 +97,6 @@ class DecidedReach:
 
     roles: dict[str, Any]
     version: object
-
-
-@dataclass(frozen=True, slots=True)
-class ClientReach:
-    """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
-
-    database: Database
-    changes: Changes
-
-    async def get(self, acting: Acting, client_id: str) -> DecidedReach:
-        async with self.database.read() as stores:
-            return _decided(await get_client(stores, acting.realm.id, client_id))
-
-    async def decide(self, acting: Acting, client_id: str) -> DecidedReach:
-        """Let tokens of the client carry the administrative roles that the caller has.
-
-        If-Match names the state of the client that was examined, or of its roles. Raises
-        PreconditionFailed.
-        """
-        async with self.changes.begin(acting) as change:
-            client = await get_client_for_update(change.stores, acting.realm.id, client_id)
-            if names_state(acting.if_match):
-                examined = await load_client_document(acting, change.stores, client)
-                require_match(acting.if_match, _decided(client).version, examined)
-            require_changeable_clients(acting, client.client_id)
-            decided = await decide_on_client(change, client)
-            record_reach(change, decided)
-            change.invalidate(client_topic(client.realm_id, client.id))
-        return _decided(decided)
 
 
 def record_reach(change: Change, client: Client) -> None:
@@ -168,7 +137,7 @@ class ClientAdministration:
     keys: KeyFactory
     sectors: SectorIdentifiers
 
-    async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
+    async def create_client(self, acting: Acting, document: Mapping[str, Any]) -> Client:
         await self.sectors.require_of_new_client(document)
         whole = new_client_document(with_protocol_defaults(document))
         async with self.changes.begin(acting) as change:
@@ -204,7 +173,7 @@ class ClientAdministration:
         _require_name(whole)
         stores, realm = change.stores, change.realm
         if scopes is None:
-            scopes = await stores.client_scopes.list(realm.id)
+            scopes = await stores.client_scopes.list_values(realm.id)
         client = parse_client(
             whole,
             realm.id,
@@ -233,7 +202,7 @@ class ClientAdministration:
         await self._ensure_keys(change, client)
         return client
 
-    async def change(
+    async def update_client(
         self,
         acting: Acting,
         client_id: str,
@@ -250,7 +219,7 @@ class ClientAdministration:
         async with self.changes.begin(acting) as change:
             before = await get_client_for_update(change.stores, acting.realm.id, client_id)
             await change.require_loaded_match(load_client_document, acting, change.stores, before)
-            after = self.merged(before, document)
+            after = self.merge_document(before, document)
             with refused_by_policies():
                 after = await enforce_policies(
                     *(change.stores, change.realm, PolicyCaller(acting), EventKind.UPDATE, after),
@@ -259,14 +228,16 @@ class ClientAdministration:
             require_changeable_clients(acting, before.client_id, after.client_id)
             await require_may_widen_scope(acting, change.stores, before, after)
             caller = PolicyCaller(acting)
-            after = await self.store(change, before, after, caller, approves_reach=approves_reach)
+            after = await self.store_client(
+                change, before, after, caller, approves_reach=approves_reach
+            )
             path = f"clients/{before.id}"
             change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)
             if after.reach != before.reach:
                 record_reach(change, after)
 
-    def merged(self, before: Client, document: Mapping[str, Any]) -> Client:
-        """Return the changed client; what was invalid before may stay."""
+    def merge_document(self, before: Client, document: Mapping[str, Any]) -> Client:
+        """Return the changed client; addresses that were invalid before may stay."""
         sent = changed_client_document(document, before)
         _require_name(sent)
         after = parse_client(sent, before.realm_id, base=before)
@@ -283,7 +254,7 @@ class ClientAdministration:
                 with suppress(NotFound), _located(f"protocolMappers[{place}]."):
                     self.check_mapper(mapper)
 
-    async def store(
+    async def store_client(
         self,
         change: Change,
         before: Client,
@@ -318,7 +289,7 @@ class ClientAdministration:
         await self._ensure_keys(change, after)
         return after
 
-    async def remove(self, acting: Acting, client_id: str) -> None:
+    async def delete_client(self, acting: Acting, client_id: str) -> None:
         """Remove a client with its roles, its service account and its sessions."""
         async with self.changes.begin(acting) as change:
             client = await get_client_for_update(change.stores, acting.realm.id, client_id)
@@ -350,11 +321,11 @@ class ClientAdministration:
         with more rights would lose it.
         """
         query = RoleQuery(container=client.id)
-        owned = await change.stores.role_catalogue.list(client.realm_id, query)
+        owned = await change.stores.role_catalogue.list_roles(client.realm_id, query)
         await require_may_grant(change.acting, change.stores, [role.role.id for role in owned])
         _invalidate(change, client, roles=await has_roles(change.stores, client))
         await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
-        await change.stores.clients.remove(client.realm_id, client.id)
+        await change.stores.clients.remove_client(client.realm_id, client.id)
         await self.online_sessions.leave_all(client.realm_id, client.id)
 
     async def _ensure_keys(self, change: Change, client: Client) -> None:
@@ -394,6 +365,27 @@ class ClientAdministration:
             except AlreadyExists as error:
                 raise duplicate_resource() from error
             change.invalidate(user_topic(after.realm_id, account.id))
+
+    async def get_reach(self, acting: Acting, client_id: str) -> DecidedReach:
+        async with self.changes.database.read() as stores:
+            return _decided(await get_client(stores, acting.realm.id, client_id))
+
+    async def decide_reach(self, acting: Acting, client_id: str) -> DecidedReach:
+        """Let tokens of the client carry the administrative roles that the caller has.
+
+        If-Match names the state of the client that was examined, or of its roles. Raises
+        PreconditionFailed.
+        """
+        async with self.changes.begin(acting) as change:
+            client = await get_client_for_update(change.stores, acting.realm.id, client_id)
+            if names_state(acting.if_match):
+                examined = await load_client_document(acting, change.stores, client)
+                require_match(acting.if_match, _decided(client).version, examined)
+            require_changeable_clients(acting, client.client_id)
+            decided = await decide_on_client(change, client)
+            record_reach(change, decided)
+            change.invalidate(client_topic(client.realm_id, client.id))
+        return _decided(decided)
 
 
 @contextmanager

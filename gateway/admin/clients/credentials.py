@@ -8,18 +8,16 @@ as plain text
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting, require_changeable_clients, require_may_control
-from gateway.admin.changes import Changes
+from gateway.admin.changes import Administration, Changes
 from gateway.admin.clients.listing import changing_client, get_client, replace_client
 from gateway.admin.clients.policies import PolicyCaller, updater_of
 from gateway.admin.clients.preparation import with_renewed_secret
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client
-from gateway.domain.clock import Clock
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
@@ -30,7 +28,6 @@ from gateway.domain.ports.client_keys import (
     KeyFile,
     NamedCertificate,
 )
-from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import (
     InvalidRequest,
@@ -54,36 +51,31 @@ from gateway.representations.clients import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSecrets:
+class ClientSecrets(Administration):
     """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
 
-    database: Database
-    changes: Changes
-    clock: Clock
+    async def get_secret(self, acting: Acting, client_id: str) -> dict[str, Any]:
+        return _credential((await self._get_client(acting, client_id)).secret)
 
-    async def read(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        return _credential((await self._get(acting, client_id)).secret)
-
-    async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
+    async def renew_secret(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Generate a new secret and return it; a public client cannot use it."""
-        async with changing_client(self.changes, acting, client_id) as (change, client):
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             updater = await updater_of(change.stores, change.realm, PolicyCaller(acting))
-            renewed = with_renewed_secret(change.realm, client, self.clock, updater)
+            renewed = with_renewed_secret(change.realm, client, self._clock, updater)
             await replace_client(change, client, renewed)
             credential = _credential(renewed.secret)
             path = f"clients/{client.id}/client-secret"
             change.record(OperationType.ACTION, ResourceType.CLIENT, path, credential)
         return credential
 
-    async def get_rotated(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        rotated = (await self._get(acting, client_id)).rotated_secret
+    async def get_rotated_secret(self, acting: Acting, client_id: str) -> dict[str, Any]:
+        rotated = (await self._get_client(acting, client_id)).rotated_secret
         if rotated is None:
             raise NotFound("Client does not have a rotated secret")
         return _credential(rotated)
 
-    async def remove_rotated(self, acting: Acting, client_id: str) -> None:
-        async with changing_client(self.changes, acting, client_id) as (change, client):
+    async def remove_rotated_secret(self, acting: Acting, client_id: str) -> None:
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             path = f"clients/{client.id}/client-secret/rotated"
             removed = None
             if client.rotated_secret is not None:
@@ -91,8 +83,8 @@ class ClientSecrets:
                 removed = _credential(client.rotated_secret)
             change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 
-    async def _get(self, acting: Acting, client_id: str) -> Client:
-        async with self.database.read() as stores:
+    async def _get_client(self, acting: Acting, client_id: str) -> Client:
+        async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             await require_may_control(acting, stores, *acting.controls)
         return client
@@ -110,95 +102,93 @@ _BEFORE: Final = timedelta(seconds=100)
 _LONGEST_TEXT: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificateAdministration:
+class ClientCertificateAdministration(Administration):
     """The use cases. All raise NotFound, Forbidden, NotSupported and StoreUnavailable."""
 
-    database: Database
-    changes: Changes
-    keys: ClientKeys
-    clock: Clock
+    def __init__(self, changes: Changes, keys: ClientKeys) -> None:
+        super().__init__(changes)
+        self._keys = keys
 
-    async def read(self, realm: Realm, client_id: str, purpose: str) -> dict[str, str]:
-        async with self.database.read() as stores:
+    async def get_key(self, realm: Realm, client_id: str, purpose: str) -> dict[str, str]:
+        async with self._database.read() as stores:
             client = await get_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
-        return render_key(await self._complete(realm, key))
+        return render_key(await self._complete_key(realm, key))
 
-    async def generate(self, acting: Acting, client_id: str, purpose: str) -> dict[str, str]:
+    async def generate_key(self, acting: Acting, client_id: str, purpose: str) -> dict[str, str]:
         """Generate a key and return both parts, which are not stored together."""
-        client = await self._require(acting, client_id, purpose)
-        made = await self._generate(client, STANDARD_BITS, STANDARD_YEARS)
+        client = await self._require_client(acting, client_id, purpose)
+        made = await self._generate_key(client, STANDARD_BITS, STANDARD_YEARS)
         key = ClientKey(certificate=made.certificate)
-        await self._store(acting, client_id, key, f"{purpose}/generate")
+        await self._store_key(acting, client_id, key, f"{purpose}/generate")
         return render_generated(made)
 
     async def generate_archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
         """Generate a key and return it in a key store; raises NotAcceptable, InvalidRequest."""
-        client = await self._require(acting, client_id, purpose)
+        client = await self._require_client(acting, client_id, purpose)
         request = parse_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(request)
-        made = await self._generate(client, request.bits, request.years)
+        made = await self._generate_key(client, request.bits, request.years)
         certificates = await self._with_realm(acting.realm, request, made.certificate)
         archive = await run_key_work(
-            acting.realm.id, self.keys.archive, password, certificates, made.private_key
+            acting.realm.id, self._keys.archive, password, certificates, made.private_key
         )
         key = ClientKey(certificate=made.certificate)
-        await self._store(acting, client_id, key, f"{purpose}/generate-and-download")
+        await self._store_key(acting, client_id, key, f"{purpose}/generate-and-download")
         return archive
 
-    async def archive(
+    async def get_archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
         """Return the certificate in a key store; raises NotFound, NotAcceptable, InvalidRequest."""
-        client = await self._require(acting, client_id, purpose)
+        client = await self._require_client(acting, client_id, purpose)
         request = parse_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(request)
         certificate = key_of(client, purpose).certificate
         if certificate is None:
             raise NotFound("keypair not generated for client")
         certificates = await self._with_realm(acting.realm, request, certificate)
-        return await run_key_work(acting.realm.id, self.keys.archive, password, certificates)
+        return await run_key_work(acting.realm.id, self._keys.archive, password, certificates)
 
-    async def upload(
+    async def upload_key(
         self, acting: Acting, client_id: str, purpose: str, form: Mapping[str, bytes], *, path: str
     ) -> dict[str, str]:
         """Store the public part of a key from a file; raises InvalidRequest."""
-        await self._require(acting, client_id, purpose)
+        await self._require_client(acting, client_id, purpose)
         kind = _key_file(form)
         alias, password = _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
         try:
             key = await run_key_work(
-                acting.realm.id, self.keys.read_key_file, kind, form["file"], alias, password
+                acting.realm.id, self._keys.read_key_file, kind, form["file"], alias, password
             )
         except UnusableSetting as error:
             raise InvalidRequest(str(error), WireFamily.PROSE) from error
-        return await self._store(acting, client_id, key, f"{purpose}/{path}")
+        return await self._store_key(acting, client_id, key, f"{purpose}/{path}")
 
-    async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
-        async with self.database.read() as stores:
+    async def _require_client(self, acting: Acting, client_id: str, purpose: str) -> Client:
+        async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
         if purpose != JWT_CREDENTIAL:
             raise NotSupported(f"Keys of clients are for {JWT_CREDENTIAL} alone: there is no SAML")
         return client
 
-    async def _store(
+    async def _store_key(
         self, acting: Acting, client_id: str, key: ClientKey, path: str
     ) -> dict[str, str]:
-        async with changing_client(self.changes, acting, client_id) as (change, client):
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             await replace_client(change, client, with_key(client, key))
             answer, at = render_key(key), f"clients/{client.id}/certificates/{path}"
             change.record(OperationType.ACTION, ResourceType.CLIENT, at, answer)
         return answer
 
-    async def _generate(self, client: Client, bits: int, years: int) -> GeneratedKey:
-        begins = self.clock.now().replace(microsecond=0) - _BEFORE
+    async def _generate_key(self, client: Client, bits: int, years: int) -> GeneratedKey:
+        begins = self._clock.now().replace(microsecond=0) - _BEFORE
         return await run_key_work(
             client.realm_id,
-            self.keys.generate,
+            self._keys.generate,
             client.client_id,
             bits,
             begins,
@@ -210,19 +200,19 @@ class ClientCertificateAdministration:
     ) -> list[NamedCertificate]:
         found = [NamedCertificate(request.alias, certificate)]
         if request.with_realm:
-            async with self.database.read() as stores:
-                keys = await stores.keys.list(realm.id)
+            async with self._database.read() as stores:
+                keys = await stores.keys.list_keys(realm.id)
             certified = next(filter(None, map(_certificate, keys)), None)
             found += [NamedCertificate(request.realm_alias, certified)] if certified else []
         return found
 
-    async def _complete(self, realm: Realm, key: ClientKey) -> ClientKey:
+    async def _complete_key(self, realm: Realm, key: ClientKey) -> ClientKey:
         if key.key_set is None:
             return key
         try:
             return await run_key_work(
                 realm.id,
-                self.keys.read_key_file,
+                self._keys.read_key_file,
                 KeyFile.KEY_SET,
                 key.key_set.encode(),
                 "",

@@ -8,54 +8,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import (
-    REALM_MANAGEMENT,
-)
+from gateway.admin.access import REALM_MANAGEMENT
 from gateway.domain.clients import Client
 from gateway.domain.realm import MASTER, Realm
+from gateway.domain.tables import read_table
 from gateway.representations.clients import parse_client, render_client
 
 ACCOUNT: Final = "account"
 ACCOUNT_CONSOLE: Final = "account-console"
-ADMIN_CLI: Final = "admin-cli"
-ADMIN_CONSOLE: Final = "security-admin-console"
 BROKER: Final = "broker"
-FOR_A_REALM: Final = {"realm_client": "true"}
-_NOT_FOR_A_REALM: Final = {"realm_client": "false"}
-_LIGHTWEIGHT: Final = {"client.use.lightweight.access.token.enabled": "true"}
-_POST_LOGOUT: Final = {"post.logout.redirect.uris": "+"}
-_PKCE: Final = {"pkce.code.challenge.method": "S256"}
 _ADDRESSES: Final = ("baseUrl", "redirectUris")
-_AUDIENCE: Final = {
-    "name": "audience resolve",
-    "protocol": "openid-connect",
-    "protocolMapper": "oidc-audience-resolve-mapper",
-    "config": {},
-}
-_LOCALE: Final = {
-    "name": "locale",
-    "protocol": "openid-connect",
-    "protocolMapper": "oidc-usermodel-attribute-mapper",
-    "config": {
-        "introspection.token.claim": "true",
-        "userinfo.token.claim": "true",
-        "user.attribute": "locale",
-        "id.token.claim": "true",
-        "access.token.claim": "true",
-        "claim.name": "locale",
-        "jsonType.label": "String",
-    },
-}
+_CLIENTS: Final = read_table("gateway.admin.clients", "default_clients.toml")["clients"]
 
 
 def default_clients(realm: Realm) -> tuple[dict[str, Any], ...]:
     """Return the documents of the built-in clients, as an administrator would send them."""
+    segment = quote(realm.name, safe="")
     documents = [
-        _account(realm),
-        _account_console(realm),
-        _admin_cli(),
-        administration_holder(BROKER, f"${{client_{BROKER}}}"),
-        _admin_console(realm),
+        {name: _with_realm(value, segment) for name, value in row.items()} for row in _CLIENTS
     ]
     if realm.name != MASTER:
         name = f"${{client_{REALM_MANAGEMENT}}}"
@@ -63,69 +33,17 @@ def default_clients(realm: Realm) -> tuple[dict[str, Any], ...]:
     return tuple(documents)
 
 
+def _with_realm(value: Any, segment: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("{realm}", segment)
+    is_texts = isinstance(value, list) and isinstance(value[0], str)
+    return [_with_realm(each, segment) for each in value] if is_texts else value
+
+
 def administration_holder(client_id: str, name: str) -> dict[str, Any]:
     """Return a client that only holds roles: there is no sign-in with it."""
-    return {
-        "clientId": client_id,
-        "name": name,
-        "bearerOnly": True,
-        "fullScopeAllowed": False,
-        "nodeReRegistrationTimeout": 0,
-        "attributes": FOR_A_REALM,
-    }
-
-
-def _account(realm: Realm) -> dict[str, Any]:
-    return _page(ACCOUNT, f"/realms/{_segment(realm)}/account/", _POST_LOGOUT) | {
-        "rootUrl": "${authBaseUrl}",
-        "fullScopeAllowed": False,
-    }
-
-
-def _account_console(realm: Realm) -> dict[str, Any]:
-    attributes = {**_POST_LOGOUT, **_PKCE}
-    return _page(ACCOUNT_CONSOLE, f"/realms/{_segment(realm)}/account/", attributes) | {
-        "rootUrl": "${authBaseUrl}",
-        "fullScopeAllowed": False,
-        "protocolMappers": [_AUDIENCE],
-    }
-
-
-def _admin_console(realm: Realm) -> dict[str, Any]:
-    attributes = {**_LIGHTWEIGHT, **_POST_LOGOUT, **_PKCE}
-    return _page(ADMIN_CONSOLE, f"/admin/{_segment(realm)}/console/", attributes) | {
-        "rootUrl": "${authAdminUrl}",
-        "webOrigins": ["+"],
-        "protocolMappers": [_LOCALE],
-    }
-
-
-def _admin_cli() -> dict[str, Any]:
-    return {
-        "clientId": ADMIN_CLI,
-        "name": f"${{client_{ADMIN_CLI}}}",
-        "publicClient": True,
-        "standardFlowEnabled": False,
-        "directAccessGrantsEnabled": True,
-        "nodeReRegistrationTimeout": 0,
-        "attributes": {**_NOT_FOR_A_REALM, **_LIGHTWEIGHT},
-    }
-
-
-def _page(client_id: str, address: str, attributes: dict[str, str]) -> dict[str, Any]:
-    return {
-        "clientId": client_id,
-        "name": f"${{client_{client_id}}}",
-        "baseUrl": address,
-        "redirectUris": [f"{address}*"],
-        "publicClient": True,
-        "nodeReRegistrationTimeout": 0,
-        "attributes": {**_NOT_FOR_A_REALM, **attributes},
-    }
-
-
-def _segment(realm: Realm) -> str:
-    return quote(realm.name, safe="")
+    holder = next(row for row in _CLIENTS if row["clientId"] == BROKER)
+    return {**holder, "clientId": client_id, "name": name}
 
 
 def renamed_clients(clients: Iterable[Client], before: Realm, after: Realm) -> Iterator[Client]:

@@ -35,7 +35,7 @@ class ClientReplacement:
     before: Client | None
     names_authenticator: bool = True
 
-    async def store(self, stores: Stores) -> None:
+    async def store_client(self, stores: Stores) -> None:
         await store_client_of_file(stores, self.client, self.before)
 
 
@@ -48,7 +48,7 @@ async def read_clients(
     *,
     scopes: Sequence[ClientScope],
 ) -> tuple[ClientReplacement, ...]:
-    """Return what the file changes; `scopes` are those of the realm after the import.
+    """Return the changes of the file; `scopes` are the scopes of the realm after the import.
 
     A new client that names no scopes gets those of the realm's lists, and none that it lacks.
 
@@ -101,9 +101,9 @@ def _prepared(
 ) -> Client:
     client = with_reach(client, stated_reach(item.get("attributes")))
     if before:
-        return choice.of(changed_client(client, before, clock))
+        return choice.choose_scopes(changed_client(client, before, clock))
     prepared = prepared_client(client, clock, of_file=True)
     if given_field(item, _SCOPES) is not None:
         # As the file says, or the next import of the same file would change it.
         prepared = replace(prepared, default_client_scopes=client.default_client_scopes)
-    return choice.of(prepared)
+    return choice.choose_scopes(prepared)

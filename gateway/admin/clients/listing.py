@@ -23,14 +23,14 @@ from gateway.admin.access import (
     require_may_lift_scope,
     require_may_put_in_scope,
 )
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.client_reach import store_changed_part
 from gateway.admin.clients.policies import PolicyCaller, enforce_policies, refused_by_policies
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.invalidation import client_topic
-from gateway.domain.ports.storage import ClientSearch, Database, Stores
+from gateway.domain.ports.storage import ClientSearch, Stores
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, TooMany, WireFamily
@@ -78,7 +78,7 @@ async def replace_client(change: Change, before: Client, client: Client) -> None
 async def has_roles(stores: Stores, client: Client) -> bool:
     """Tell whether the client has roles of its own."""
     query = RoleQuery(container=client.id, maximum=1)
-    return bool(await stores.role_catalogue.list(client.realm_id, query))
+    return bool(await stores.role_catalogue.list_roles(client.realm_id, query))
 
 
 async def clients_out_of_reach(
@@ -103,7 +103,9 @@ async def require_may_widen_scope(
     if not added:
         return
     ids = [
-        scope.id for scope in await stores.client_scopes.list(after.realm_id) if scope.name in added
+        scope.id
+        for scope in await stores.client_scopes.list_values(after.realm_id)
+        if scope.name in added
     ]
     reached = await stores.role_scopes.reached(after.realm_id, None, ids)
     await require_may_put_in_scope(acting, stores, sorted(reached))
@@ -114,13 +116,13 @@ def _scope_names(client: Client) -> frozenset[str]:
 
 
 async def load_client_document(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
-    """Return what the caller sees of the client."""
+    """Return the client as the caller may see it."""
     masked = bool(await clients_out_of_reach(acting, stores, [client]))
     return client_document(acting, client, masked=masked)
 
 
 def client_document(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
-    """Return the client with what the caller may do to it."""
+    """Return the client with the caller's rights over it."""
     return {**client_representation(client, masked=masked), "access": _access(acting, client)}
 
 
@@ -139,7 +141,7 @@ _ALL: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ClientQuery:
-    """One client by its public name, or a page of those that match."""
+    """One client by its public name, or a page of the matching clients."""
 
     client_id: str | None = None
     part: str = ""
@@ -148,13 +150,10 @@ class ClientQuery:
     maximum: int | None = None
 
 
-class ClientListing:
+class ClientListing(Administration):
     """Reads clients for administrators. All methods raise StoreUnavailable."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def page(self, acting: Acting, query: ClientQuery) -> list[dict[str, Any]]:
+    async def list_clients(self, acting: Acting, query: ClientQuery) -> list[dict[str, Any]]:
         """Return the clients that match; raises TooMany.
 
         A caller who may only query clients gets none: each requires the right to view it.
@@ -176,13 +175,13 @@ class ClientListing:
     async def clients(self, realm: Realm, part: str) -> tuple[Client, ...]:
         """Return all clients whose public names contain `part` as values, by name."""
         async with self._database.read() as stores:
-            return await stores.clients.search(realm.id, ClientSearch(part), 0, _ALL)
+            return await stores.clients.search_clients(realm.id, ClientSearch(part), 0, _ALL)
 
-    async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
+    async def get_client_document(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the client; raises NotFound, and Forbidden for a caller who may only query."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
-            acting.rights.require(*VIEW_CLIENTS)
+            acting.rights.require_role(*VIEW_CLIENTS)
             with refused_by_policies():
                 await enforce_policies(
                     *(stores, acting.realm, PolicyCaller(acting), EventKind.VIEW, client),
@@ -190,14 +189,8 @@ class ClientListing:
                 )
             return await load_client_document(acting, stores, client)
 
-
-class ClientAccounts:
-    """Reads service accounts."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def read(self, realm: Realm, client_id: str) -> dict[str, Any]:
+    async def get_service_account(self, realm: Realm, client_id: str) -> dict[str, Any]:
+        """Return the user; raises NotFound, and InvalidRequest where there is none."""
         async with self._database.read() as stores:
             client = await get_client(stores, realm.id, client_id)
             account = await stores.users.find_service_account(realm.id, client.id)
@@ -206,15 +199,11 @@ class ClientAccounts:
             raise InvalidRequest(text, WireFamily.PROSE)
         return full_user(account, totp=False)
 
+    async def render_installation(self, acting: Acting, client_id: str, kind: str, url: str) -> str:
+        """Return a configuration file of an adapter; raises NotFound.
 
-class ClientInstallation:
-    """Renders configuration files for adapters."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def write(self, acting: Acting, client_id: str, kind: str, url: str) -> str:
-        """Return a file; a secret that the caller may not know is masked. Raises NotFound."""
+        A secret that the caller may not know is masked.
+        """
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             found = existing(_INSTALLATIONS.get(kind), "Unknown Provider")
@@ -229,4 +218,4 @@ async def _matching(stores: Stores, realm_id: str, query: ClientQuery) -> Sequen
         return [] if client is None else [client]
     wanted = MOST + 1 if query.maximum is None else min(query.maximum, MOST + 1)
     search = ClientSearch(query.part, query.attributes)
-    return await stores.clients.search(realm_id, search, query.first, wanted)
+    return await stores.clients.search_clients(realm_id, search, query.first, wanted)

@@ -11,13 +11,11 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting, require_changeable_clients
-from gateway.admin.changes import Changes
+from gateway.admin.changes import Administration, Changes
 from gateway.admin.clients.listing import changing_client, get_client, replace_client
 from gateway.domain.clients import LONGEST_DEVICE_LOCK, Client
-from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.certificates import DeviceLock, DeviceLocks, LockCause
-from gateway.domain.ports.storage import Database
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.clients import (
     failed_notifications,
@@ -31,14 +29,10 @@ _RESERVED_CHARACTER: Final = re.compile(r"[:/?#@!$&()*+,;=\[\]\\]")
 _LONGEST_NODE: Final = 255
 
 
-class ClientNodes:
+class ClientNodes(Administration):
     """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
 
-    def __init__(self, changes: Changes, clock: Clock) -> None:
-        self._changes = changes
-        self._clock = clock
-
-    async def add(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
+    async def add_node(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
         node = document.get("node")
         if not isinstance(node, str) or not node:
             raise InvalidRequest("Node not found in params", WireFamily.PROSE)
@@ -49,7 +43,7 @@ class ClientNodes:
             path = f"clients/{client.id}/nodes/{node}"
             change.record(OperationType.CREATE, ResourceType.CLUSTER_NODE, path)
 
-    async def remove(self, acting: Acting, client_id: str, node: str) -> None:
+    async def remove_node(self, acting: Acting, client_id: str, node: str) -> None:
         async with changing_client(self._changes, acting, client_id) as (change, client):
             nodes = dict(nodes_of(client))
             if node not in nodes:
@@ -60,7 +54,7 @@ class ClientNodes:
             change.record(OperationType.DELETE, ResourceType.CLUSTER_NODE, path)
 
     async def push_revocation(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return the nodes that were reached, and those that were not: all of them."""
+        """Return all nodes as unreachable."""
         async with self._changes.begin(acting) as change:
             client = await get_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
@@ -68,7 +62,7 @@ class ClientNodes:
             change.record(OperationType.ACTION, ResourceType.CLIENT, path)
         return failed_notifications(client)
 
-    async def test(self, acting: Acting, client_id: str) -> dict[str, Any]:
+    async def test_nodes(self, acting: Acting, client_id: str) -> dict[str, Any]:
         async with self._changes.begin(acting) as change:
             client = await get_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
@@ -91,25 +85,21 @@ def _require_node_name(node: str) -> None:
 STANDARD_LOCK: Final = timedelta(days=30)
 
 
-class ClientDevices:
+class ClientDevices(Administration):
     """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
 
-    def __init__(
-        self, database: Database, changes: Changes, locks: DeviceLocks, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
+    def __init__(self, changes: Changes, locks: DeviceLocks) -> None:
+        super().__init__(changes)
         self._locks = locks
-        self._clock = clock
 
-    async def list(self, acting: Acting, client_id: str) -> list[dict[str, Any]]:
-        """Return the locks of the client's devices, those that end first before others."""
+    async def list_locks(self, acting: Acting, client_id: str) -> list[dict[str, Any]]:
+        """Return the locks of the client's devices, the first to end first."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
-        found = await self._locks.list(acting.realm.id, client.id, self._clock.now())
+        found = await self._locks.list_locks(acting.realm.id, client.id, self._clock.now())
         return [render_device_lock(lock) for lock in sorted(found, key=lambda lock: lock.until)]
 
-    async def lock(
+    async def lock_device(
         self, acting: Acting, client_id: str, document: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Lock a device and return the lock; raises InvalidInput and InvalidRequest."""
@@ -119,15 +109,15 @@ class ClientDevices:
             now = self._clock.now()
             until = now + (duration or STANDARD_LOCK)
             lock = DeviceLock(device, LockCause.ADMINISTRATOR, until)
-            await self._locks.lock(acting.realm.id, client.id, lock, now)
+            await self._locks.lock_device(acting.realm.id, client.id, lock, now)
             rendered = render_device_lock(lock)
             change.record(OperationType.CREATE, ResourceType.CUSTOM, _lock_path(client), rendered)
         return rendered
 
-    async def unlock(self, acting: Acting, client_id: str, device: str) -> None:
+    async def unlock_device(self, acting: Acting, client_id: str, device: str) -> None:
         """Remove the locks and the counted failures of a device; NotFound without a lock."""
         async with changing_client(self._changes, acting, client_id) as (change, client):
-            if not await self._locks.unlock(acting.realm.id, client.id, device):
+            if not await self._locks.unlock_device(acting.realm.id, client.id, device):
                 raise NotFound("Device is not locked")
             path = _lock_path(client)
             change.record(OperationType.DELETE, ResourceType.CUSTOM, path, {"device": device})

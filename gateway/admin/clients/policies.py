@@ -64,12 +64,12 @@ POLICIES: Final = Part(
 class ClientPolicies(Administration):
     """Reads and replaces. All methods raise StoreUnavailable."""
 
-    async def shown(self, realm: Realm, part: Part) -> dict[str, Any]:
+    async def get_part(self, realm: Realm, part: Part) -> dict[str, Any]:
         async with self._database.read() as stores:
             stored = await stores.realms.find_by_name(realm.name)
         return part.shown(stored or realm)
 
-    async def replace(self, acting: Acting, part: Part, document: Mapping[str, Any]) -> None:
+    async def replace_part(self, acting: Acting, part: Part, document: Mapping[str, Any]) -> None:
         async with self._changes.begin(acting, alone=True) as change:
             change.require_match(part.shown, change.realm)
             realm = part.changed(change.realm, document)
@@ -134,8 +134,8 @@ def refused_by_policies(path: str = "") -> Iterator[None]:
 async def _own_roles(
     stores: Stores, realm: Realm, caller: PolicyCaller, client: Client
 ) -> frozenset[str]:
-    """Return the names of the client's roles; a new one has those that its file brings."""
-    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=client.id))
+    """Return the names of the client's roles; a new client has the roles of its file."""
+    found = await stores.role_catalogue.list_roles(realm.id, RoleQuery(container=client.id))
     brought = caller.brought_roles.get(client.client_id, frozenset())
     return brought.union(each.role.name for each in found)
 

@@ -50,7 +50,7 @@ def prepared_client(client: Client, clock: Clock, *, of_file: bool = False) -> C
 def changed_client(
     client: Client, before: Client, clock: Clock, *, account_requested: bool = False
 ) -> Client:
-    """Return a changed client with what the change requires, and what its creation added.
+    """Return a changed client with the additions of its creation and of the change.
 
     A change that says again that there is a service account brings its scope back.
     """
@@ -92,9 +92,9 @@ def with_rotation_applied(
 ) -> Client:
     """Return a client that `updater` creates or changes, with its secret as the policy requires.
 
-    A secret without an expiration gets one, and an expired one is rotated; so is one that expires
-    soon where the client changes itself (`by_itself`). An expiration that was sent may be earlier
-    than the policy's and the one `before`, but not later.
+    A secret without an expiration gets one, and an expired secret is rotated; so is a secret that
+    expires soon where the client changes itself (`by_itself`). A sent expiration may be earlier
+    than that of the policy and that of `before`, but not later.
     """
     rotation = _rotation_for(realm, client, updater)
     if rotation is None or client.secret is None:

@@ -4,12 +4,12 @@ A change keeps name and protocol, as Keycloak's does. Keycloak: 7.3 (protocol-ma
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
 from gateway.admin.access import Acting, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients.listing import get_client, get_client_for_update
@@ -19,7 +19,7 @@ from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
@@ -37,87 +37,101 @@ Mappers = tuple[ProtocolMapper, ...]
 
 
 class MapperOwnerKind(StrEnum):
-    """What has mappers."""
+    """The kind of an owner of mappers."""
 
     CLIENT = "clients"
     CLIENT_SCOPE = "client-scopes"
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolMapperAdministration:
+class ProtocolMapperAdministration(Administration):
     """The use cases of owners of one kind, by internal id. All raise NotFound, StoreUnavailable."""
 
-    kind: MapperOwnerKind
-    database: Database
-    changes: Changes
-    check: CheckMapper
-    sectors: SectorIdentifiers
+    def __init__(
+        self,
+        kind: MapperOwnerKind,
+        changes: Changes,
+        check_mapper: CheckMapper,
+        sectors: SectorIdentifiers,
+    ) -> None:
+        super().__init__(changes)
+        self.kind = kind
+        self._check_mapper = check_mapper
+        self._sectors = sectors
 
-    async def get(self, acting: Acting, owner: str, mapper_id: str) -> dict[str, Any]:
-        async with self.database.read() as stores:
+    async def get_mapper(self, acting: Acting, owner: str, mapper_id: str) -> dict[str, Any]:
+        async with self._database.read() as stores:
             mappers = _mappers(await self._get_owner(stores, acting.realm, owner))
         return _shown(_found(mappers, mapper_id))
 
-    async def create(self, acting: Acting, owner: str, document: Mapping[str, Any]) -> str:
+    async def create_mapper(self, acting: Acting, owner: str, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
         await self._require_sectors(acting, owner, [document])
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
-            mapper = self._read(document)
+            mapper = self._parse_mapper(document)
             mappers = _mappers(holder)
             if _is_taken(mappers, mapper):
                 raise AlreadyExists("Protocol mapper exists with same name")
-            await _store(change, holder, (*mappers, mapper))
-            self._note(change, owner, OperationType.CREATE, f"models/{mapper.id}", document)
+            await _store_mappers(change, holder, (*mappers, mapper))
+            self._record_change(
+                change, owner, OperationType.CREATE, f"models/{mapper.id}", document
+            )
         return mapper.id
 
-    async def create_all(self, acting: Acting, owner: str, documents: Sequence[Any]) -> None:
+    async def create_mappers(self, acting: Acting, owner: str, documents: Sequence[Any]) -> None:
         """Add mappers, all or none; raises InvalidInput and InvalidRequest."""
         _require_room(len(documents))
         await self._require_sectors(acting, owner, documents)
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
-            added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
+            added = [
+                self._parse_mapper(document, f"[{place}]")
+                for place, document in enumerate(documents)
+            ]
             mappers = _mappers(holder)
             for mapper in added:
                 if _is_taken(mappers, mapper):
                     text = "Protocol mapper name must be unique per protocol"
                     raise InvalidRequest(text, WireFamily.OAUTH, code="conflict", conflict=True)
                 mappers = (*mappers, mapper)
-            await _store(change, holder, mappers)
-            self._note(change, owner, OperationType.CREATE, "add-models", documents)
+            await _store_mappers(change, holder, mappers)
+            self._record_change(change, owner, OperationType.CREATE, "add-models", documents)
 
-    async def replace(
+    async def replace_mapper(
         self, acting: Acting, owner: str, mapper_id: str, document: Mapping[str, Any]
     ) -> None:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
         require_mapper_fields(document)
         await self._require_sectors(acting, owner, [document])
-        async with self.changes.begin(acting) as change:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
             change.require_match(_shown, before)
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
-            sent = self._read({**document, **fixed})
+            sent = self._parse_mapper({**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)
             if sent != before:
-                await _store(change, holder, after)
-            self._note(change, owner, OperationType.UPDATE, f"models/{before.id}", document)
+                await _store_mappers(change, holder, after)
+            self._record_change(
+                change, owner, OperationType.UPDATE, f"models/{before.id}", document
+            )
 
-    async def remove(self, acting: Acting, owner: str, mapper_id: str) -> None:
-        async with self.changes.begin(acting) as change:
+    async def remove_mapper(self, acting: Acting, owner: str, mapper_id: str) -> None:
+        async with self._changes.begin(acting) as change:
             holder = await self._get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
             change.require_match(_shown, removed)
-            await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
-            self._note(change, owner, OperationType.DELETE, f"models/{removed.id}")
+            await _store_mappers(
+                change, holder, tuple(one for one in mappers if one.id != removed.id)
+            )
+            self._record_change(change, owner, OperationType.DELETE, f"models/{removed.id}")
 
-    async def list(
+    async def list_mappers(
         self, acting: Acting, owner: str, protocol: str | None = None
     ) -> list[dict[str, Any]]:
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             mappers = _mappers(await self._get_owner(stores, acting.realm, owner))
         return [_shown(one) for one in mappers if protocol in {None, one.protocol}]
 
@@ -135,9 +149,9 @@ class ProtocolMapperAdministration:
 
     async def _require_sectors(self, acting: Acting, owner: str, documents: Iterable[Any]) -> None:
         if self.kind is MapperOwnerKind.CLIENT:
-            await self.sectors.require_of_mappers(acting.realm, owner, documents)
+            await self._sectors.require_of_mappers(acting.realm, owner, documents)
 
-    def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
+    def _parse_mapper(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
         require_mapper_fields(document, path)
         if not document.get("protocolMapper"):
             raise NotFound("ProtocolMapper provider not found")
@@ -145,10 +159,10 @@ class ProtocolMapperAdministration:
             raise duplicate_resource()  # Keycloak's answer, though nothing is there twice.
         of_scope = self.kind is MapperOwnerKind.CLIENT_SCOPE
         mapper = parse_mapper(document, path, of_scope=of_scope)
-        self.check(mapper)
+        self._check_mapper(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 
-    def _note(
+    def _record_change(
         self,
         change: Change,
         owner: str,
@@ -170,14 +184,16 @@ def _mappers(holder: Client | ClientScope) -> Mappers:
     return holder.protocol_mappers if isinstance(holder, Client) else holder.mappers
 
 
-async def _store(change: Change, holder: Client | ClientScope, mappers: Mappers) -> None:
+async def _store_mappers(change: Change, holder: Client | ClientScope, mappers: Mappers) -> None:
     _require_room(len(mappers))
     if isinstance(holder, Client):
         after = replace(holder, protocol_mappers=mappers)
         await store_changed_part(change.stores, change.acting, holder, after)
     else:
         await lower_reach_of_scope(change, holder.name)
-        await change.stores.client_scopes.put(change.realm.id, replace(holder, mappers=mappers))
+        await change.stores.client_scopes.put_value(
+            change.realm.id, replace(holder, mappers=mappers)
+        )
 
 
 def _require_room(number: int) -> None:

@@ -35,50 +35,6 @@ _LISTS: Final = {
 _NO_SUCH_SCOPE: Final = "Client scope not found"
 
 
-class ClientScopeAssignment(Administration):
-    """The use cases. All raise NotFound and StoreUnavailable."""
-
-    async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
-            found = await get_client(stores, realm.id, client)
-            names = _assigned_names(found, listed)
-            scopes = await stores.client_scopes.list(realm.id)
-        return [
-            render_reference(scope, protocol=False)
-            for scope in scopes
-            if scope.name in names and scope.protocol == found.protocol
-        ]
-
-    async def give(self, acting: Acting, client: str, scope_id: str, listed: RealmDefault) -> None:
-        """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
-
-        Raises Forbidden where the roles of the scope are beyond the caller's own scope.
-        """
-        async with self._changes.begin(acting, alone=True) as change:
-            found = await get_client_for_update(change.stores, change.realm.id, client)
-            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
-            held = {*found.default_client_scopes, *found.optional_client_scopes}
-            if scope.name not in held and scope.protocol == found.protocol:
-                after = _with_scope(found, listed, scope)
-                await require_may_widen_scope(acting, change.stores, found, after)
-                await store_changed_part(change.stores, acting, found, after)
-            _record_assignment(
-                change, OperationType.CREATE, f"{_assignment_path(found, listed)}/{scope.id}", found
-            )
-
-    async def take(self, acting: Acting, client: str, scope_id: str, listed: RealmDefault) -> None:
-        """Remove a scope from either list of the client, as Keycloak does."""
-        async with self._changes.begin(acting, alone=True) as change:
-            found = await get_client_for_update(change.stores, change.realm.id, client)
-            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
-            after = with_scope_renamed(found, scope.name, None)
-            if after != found:
-                await store_changed_part(change.stores, acting, found, after)
-            _record_assignment(
-                change, OperationType.DELETE, f"{_assignment_path(found, listed)}/{scope.id}", found
-            )
-
-
 def _assigned_names(client: Client, listed: RealmDefault) -> tuple[str, ...]:
     of_default = listed is RealmDefault.DEFAULT
     return client.default_client_scopes if of_default else client.optional_client_scopes
@@ -103,18 +59,18 @@ def _record_assignment(change: Change, operation: OperationType, path: str, clie
 _NO_ROLE: Final = "Role not found"
 
 
-class ScopeMappingAdministration(Administration):
+class ScopeAdministration(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
 
-    async def everything(self, acting: Acting, owner: RoleHolder) -> dict[str, Any]:
+    async def list_mappings(self, acting: Acting, owner: RoleHolder) -> dict[str, Any]:
         async with self._database.read() as stores:
             await _require_container(stores, acting.realm, MappedRoles(owner))
             return await RoleListing(stores, acting.realm).mappings(owner)
 
-    async def share(
+    async def list_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
     ) -> list[dict[str, Any]]:
-        """Return the roles in the scope, those that the caller could add, or the effective ones.
+        """Return the roles in the scope, those to be added by the caller, or the effective ones.
 
         Effective are the roles that tokens may carry: all of them where the scope is full.
         """
@@ -131,19 +87,21 @@ class ScopeMappingAdministration(Administration):
                 found = ()
             else:
                 query = RoleQuery(owner, share, container)
-                found = await stores.role_catalogue.list(realm.id, query)
+                found = await stores.role_catalogue.list_roles(realm.id, query)
         return [role_answer(role, brief=brief) for role in found]
 
-    async def give(self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]) -> None:
+    async def add_mapped_roles(
+        self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]
+    ) -> None:
         async with self._changes.begin(acting) as change:
             roles = await _get_roles(change, mapping, document)
             ids = [role.role.id for role in roles]
             await require_may_put_in_scope(acting, change.stores, ids)
             await _lower_reach(change, mapping.holder, ids)
-            await change.stores.role_catalogue.give(change.realm.id, mapping.holder, ids)
+            await change.stores.role_catalogue.grant_roles(change.realm.id, mapping.holder, ids)
             _record_mapping(change, OperationType.CREATE, mapping, document)
 
-    async def take(
+    async def remove_mapped_roles(
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
     ) -> None:
         """Remove roles from the scope; None removes all of the container."""
@@ -152,13 +110,61 @@ class ScopeMappingAdministration(Administration):
             if document is None:
                 await _require_container(stores, realm, mapping)
                 query = RoleQuery(owner, Share.DIRECT, mapping.container)
-                listed = await stores.role_catalogue.list(realm.id, query)
+                listed = await stores.role_catalogue.list_roles(realm.id, query)
                 roles = listed if _may_map(acting, mapping) else ()
             else:
                 roles = await _get_roles(change, mapping, document)
-            await stores.role_catalogue.take(realm.id, owner, [role.role.id for role in roles])
+            await stores.role_catalogue.revoke_roles(
+                realm.id, owner, [role.role.id for role in roles]
+            )
             taken = document if document is not None else [role_answer(role) for role in roles]
             _record_mapping(change, OperationType.DELETE, mapping, taken)
+
+    async def list_assigned_scopes(
+        self, realm: Realm, client: str, listed: RealmDefault
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            found = await get_client(stores, realm.id, client)
+            names = _assigned_names(found, listed)
+            scopes = await stores.client_scopes.list_values(realm.id)
+        return [
+            render_reference(scope, protocol=False)
+            for scope in scopes
+            if scope.name in names and scope.protocol == found.protocol
+        ]
+
+    async def assign_scope(
+        self, acting: Acting, client: str, scope_id: str, listed: RealmDefault
+    ) -> None:
+        """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
+
+        Raises Forbidden where the roles of the scope are beyond the caller's own scope.
+        """
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
+            held = {*found.default_client_scopes, *found.optional_client_scopes}
+            if scope.name not in held and scope.protocol == found.protocol:
+                after = _with_scope(found, listed, scope)
+                await require_may_widen_scope(acting, change.stores, found, after)
+                await store_changed_part(change.stores, acting, found, after)
+            _record_assignment(
+                change, OperationType.CREATE, f"{_assignment_path(found, listed)}/{scope.id}", found
+            )
+
+    async def unassign_scope(
+        self, acting: Acting, client: str, scope_id: str, listed: RealmDefault
+    ) -> None:
+        """Remove a scope from either list of the client, as Keycloak does."""
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
+            after = with_scope_renamed(found, scope.name, None)
+            if after != found:
+                await store_changed_part(change.stores, acting, found, after)
+            _record_assignment(
+                change, OperationType.DELETE, f"{_assignment_path(found, listed)}/{scope.id}", found
+            )
 
 
 async def _require_container(stores: Stores, realm: Realm, mapping: MappedRoles) -> Client | None:
@@ -185,7 +191,7 @@ async def _get_roles(
     if mapping.client is not None and not owners <= {mapping.client}:
         raise NotFound(_NO_ROLE)
     if None in owners:
-        change.acting.rights.require(AdminRole.MANAGE_REALM)
+        change.acting.rights.require_role(AdminRole.MANAGE_REALM)
     return roles
 
 

@@ -36,19 +36,19 @@ _NAMES: Final = ("protocolMappers", "redirectUris", "rootUrl")
 class SectorIdentifiers:
     """Checks documents before they are parsed: wrong shapes are ignored, parsers refuse them.
 
-    All methods raise InvalidRequest; those that read a client also NotFound and StoreUnavailable.
+    All methods raise InvalidRequest; reading a client raises NotFound and StoreUnavailable.
     """
 
     documents: RemoteDocuments
     database: Database
 
     async def require_of_new_client(self, document: Mapping[str, Any]) -> None:
-        await self._require(_addresses(_mappers(document)), _redirects(document))
+        await self._require_listed(_addresses(_mappers(document)), _redirects(document))
 
     async def require_of_imported_clients(
         self, realm: Realm, items: Sequence[Mapping[str, Any]], *, skips_known: bool
     ) -> None:
-        """Check the clients of a partial import; those that stay as they are need no document.
+        """Check the clients of a partial import; unchanged clients need no document.
 
         Each document is fetched once, and at most MOST_SECTORS are. `skips_known`: the import
         leaves clients as they are that exist.
@@ -68,7 +68,7 @@ class SectorIdentifiers:
             allowed = f"Clients of at most {MOST_SECTORS} sectorIdentifierUri in one import"
             raise InvalidRequest(allowed)
         for address, uris in redirects.items():
-            await self._require([address], sorted(uris))
+            await self._require_listed([address], sorted(uris))
 
     async def require_of_changed_client(
         self, realm: Realm, client_id: str, document: Mapping[str, Any]
@@ -78,9 +78,9 @@ class SectorIdentifiers:
         sent = {name: value for name, value in sent.items() if value is not None}
         if not sent:
             return
-        before = _document_of(await self._client(realm, client_id))
+        before = _document_of(await self._get_client(realm, client_id))
         after = {**before, **sent}
-        await self._require(_new_addresses(before, after), _redirects(after))
+        await self._require_listed(_new_addresses(before, after), _redirects(after))
 
     async def require_of_mappers(
         self, realm: Realm, client_id: str, documents: Iterable[Any]
@@ -88,14 +88,14 @@ class SectorIdentifiers:
         """Check mappers of a client that are added or changed."""
         addresses = set(_addresses(list(documents)))
         if addresses:
-            client = await self._client(realm, client_id)
-            await self._require(addresses, _redirects(_document_of(client)))
+            client = await self._get_client(realm, client_id)
+            await self._require_listed(addresses, _redirects(_document_of(client)))
 
-    async def _client(self, realm: Realm, client_id: str) -> Client:
+    async def _get_client(self, realm: Realm, client_id: str) -> Client:
         async with self.database.read() as stores:
             return await get_client(stores, realm.id, client_id)
 
-    async def _require(self, addresses: Iterable[str], redirects: list[str]) -> None:
+    async def _require_listed(self, addresses: Iterable[str], redirects: list[str]) -> None:
         for address in addresses:
             problem = await sector_problem(address, redirects, self.documents)
             if problem is not None:
@@ -141,7 +141,7 @@ def _addresses(mappers: Any) -> Iterator[str]:
 
 
 def _redirects(document: Mapping[str, Any]) -> list[str]:
-    """Return the redirect URIs, those that begin with a slash below the root URL."""
+    """Return the redirect URIs; a URI that begins with a slash is below the root URL."""
     root, uris = given_field(document, "rootUrl"), given_field(document, "redirectUris")
     prefix = root if isinstance(root, str) else ""
     found = uris if isinstance(uris, list) else []

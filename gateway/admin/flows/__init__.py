@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from gateway.admin.flows.administration import FlowAdministration
-from gateway.admin.flows.executions import AuthenticatorConfigs, ExecutionAdministration
 from gateway.admin.flows.file_import import check_overrides, store_sign_in
 from gateway.admin.flows.required_actions import RequiredActionAdministration
 from gateway.admin.flows.unit_of_work import require_bindable, require_existing_overrides
@@ -14,6 +13,4 @@ class FlowUseCases:
     """Every use case of authentication flows and required actions."""
 
     administration: FlowAdministration
-    executions: ExecutionAdministration
-    configs: AuthenticatorConfigs
     required_actions: RequiredActionAdministration

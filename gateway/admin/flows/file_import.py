@@ -50,23 +50,23 @@ _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 async def store_sign_in(
     stores: Stores, realm: Realm, before: Realm | None, given: SignInInput
 ) -> bool:
-    """Store what the file brings; return whether anything has changed. Raises InvalidInput.
+    """Store the flows, actions and texts; return whether anything has changed. Raises InvalidInput.
 
     The required actions of a new realm are those of its file, where it lists any or none.
     """
     changed = await _store_flows(stores, realm, given, new=before is None)
     for action in given.actions:
-        if action not in actions_in(await stores.documents.list(realm.id, _ACTION)):
+        if action not in actions_in(await stores.documents.list_documents(realm.id, _ACTION)):
             stored = {action.alias: action_document(action)}
-            changed |= await _put(stores, realm.id, _ACTION, stored)
+            changed |= await _put_documents(stores, realm.id, _ACTION, stored)
     if before is None and given.has_actions:
         named = {_ALWAYS_THERE, *(action.alias for action in given.actions)}
         gone = {each.alias: GONE for each in DEFAULT_ACTIONS if each.alias not in named}
-        changed |= await _put(stores, realm.id, _ACTION, gone)
+        changed |= await _put_documents(stores, realm.id, _ACTION, gone)
     for locale, texts in (given.texts or {}).items():
-        known = await stores.documents.find(realm.id, _TEXTS, locale) or {}
+        known = await stores.documents.find_document(realm.id, _TEXTS, locale) or {}
         if {**known, **texts} != known:
-            await stores.documents.put(realm.id, _TEXTS, locale, {**known, **texts})
+            await stores.documents.put_document(realm.id, _TEXTS, locale, {**known, **texts})
             changed = True
     if changed or before is None or realm.flows != before.flows:
         await _check_bindings(stores, realm)
@@ -81,7 +81,7 @@ async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client
     flows = await realm_flows(stores, realm)
     for client in own:
         for binding, flow_id in client.flow_overrides.items():
-            if flow_id and flows.find(flow_id) is None:
+            if flow_id and flows.find_flow(flow_id) is None:
                 path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{binding}"
                 raise refused(path, flow_id, "a flow")
 
@@ -91,7 +91,7 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
         return False
     documents, realm_id = stores.documents, realm.id
     known = await realm_flows(stores, realm)
-    configs = configs_in(realm_id, await documents.list(realm_id, _CONFIG))
+    configs = configs_in(realm_id, await documents.list_documents(realm_id, _CONFIG))
     ids_by_alias = {config.alias: config.id for config in configs.values()}
     named = (
         replace(config, id=ids_by_alias.get(config.alias) or config.id or str(uuid4()))
@@ -101,7 +101,7 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
     by_alias = {config.alias: config for config in (*configs.values(), *brought)}
     merge = _Merge(known, by_alias, given.flows, new=new)
     flows = merge.flows()
-    stored = {flow.id: flow_document(flow) for flow in flows if flow != known.find(flow.id)}
+    stored = {flow.id: flow_document(flow) for flow in flows if flow != known.find_flow(flow.id)}
     ids = {flow.alias: flow.id for flow in flows}
     for flow in default_flows(realm_id).values():
         if ids.get(flow.alias, flow.id) != flow.id:
@@ -112,13 +112,13 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
     excess = excess_of({**configs, **{each.id: each for each in brought}}.values())
     if excess is not None:
         raise refused("authenticatorConfig", *excess)
-    changed = await _put(stores, realm_id, _FLOW, stored)
-    changed |= await _put(stores, realm_id, _CONFIG, kept)
-    await _remove(stores, realm_id, merge)
+    changed = await _put_documents(stores, realm_id, _FLOW, stored)
+    changed |= await _put_documents(stores, realm_id, _CONFIG, kept)
+    await _remove_orphans(stores, realm_id, merge)
     return changed or bool(merge.orphans)
 
 
-async def _remove(stores: Stores, realm_id: str, merge: "_Merge") -> None:
+async def _remove_orphans(stores: Stores, realm_id: str, merge: "_Merge") -> None:
     """Remove the orphans, with the configurations that no other flow has."""
     for flow in merge.orphans:
         is_default = flow.id in default_flows(realm_id)
@@ -242,7 +242,7 @@ class _Merge:
         )
 
     def _name(self, step: Execution) -> _Name:
-        part = self._known.find(step.flow)
+        part = self._known.find_flow(step.flow)
         return step.authenticator, None if part is None else part.alias
 
 
@@ -276,14 +276,14 @@ def _merged(given: Iterable[FlowInput]) -> tuple[FlowInput, ...]:
     return tuple(merged.values())
 
 
-async def _put(
+async def _put_documents(
     stores: Stores, realm_id: str, kind: DocumentKind, documents: Mapping[str, Mapping[str, Any]]
 ) -> bool:
     """Store the documents; return whether any has changed."""
-    known = await stores.documents.list(realm_id, kind)
+    known = await stores.documents.list_documents(realm_id, kind)
     new = {name: each for name, each in documents.items() if known.get(name) != each}
     for name, document in new.items():
-        await stores.documents.put(realm_id, kind, name, document)
+        await stores.documents.put_document(realm_id, kind, name, document)
     return bool(new)
 
 

@@ -1,7 +1,7 @@
 """Required actions of a realm, and those of new users. Refusals have Keycloak's texts.
 
 A disabled action is not required by a user's state (unverified address, incomplete profile, old
-password); what an administrator required of a user stays required.
+password); an action that an administrator required of a user stays required.
 Keycloak: authentication/required-actions
 """
 
@@ -51,13 +51,13 @@ _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
 class RequiredActionAdministration(Administration):
     """The use cases."""
 
-    async def list(self, acting: Acting) -> list[dict[str, Any]]:
+    async def list_actions(self, acting: Acting) -> list[dict[str, Any]]:
         return [render_action(each) for each in await self._actions(acting.realm)]
 
-    async def get(self, acting: Acting, alias: str) -> dict[str, Any]:
-        return render_action(_one(await self._actions(acting.realm), alias, _NOT_FOUND))
+    async def get_action(self, acting: Acting, alias: str) -> dict[str, Any]:
+        return render_action(_get_action(await self._actions(acting.realm), alias, _NOT_FOUND))
 
-    async def unregistered(self, realm: Realm) -> Sequence[dict[str, str]]:
+    async def list_unregistered_actions(self, realm: Realm) -> Sequence[dict[str, str]]:
         known = {each.provider for each in await self._actions(realm)}
         return [
             {"providerId": provider, "name": name}
@@ -65,12 +65,12 @@ class RequiredActionAdministration(Administration):
             if provider not in known
         ]
 
-    async def registrators(self, realm: Realm) -> Sequence[str]:
+    async def list_registrators(self, realm: Realm) -> Sequence[str]:
         """Return the providers of the enabled actions by which users register a credential."""
         actions = (each for each in await self._actions(realm) if each.enabled)
         return [each.provider for each in actions if each.provider in _REGISTRATORS]
 
-    async def register(self, acting: Acting, document: Mapping[str, Any]) -> None:
+    async def register_action(self, acting: Acting, document: Mapping[str, Any]) -> None:
         """Add an action that this realm does not have; raises InvalidRequest."""
         given = {
             name: _LINE.read(value, describe_name(name))
@@ -89,53 +89,53 @@ class RequiredActionAdministration(Administration):
                 raise InvalidRequest(taken, WireFamily.OAUTH, code="conflict", conflict=True)
             last = max((each.priority for each in actions), default=0)
             action = RequiredAction(provider, given.get("name"), provider, priority=last + 1)
-            await _put(change, action)
+            await _put_action(change, action)
             path = "authentication/register-required-action"
             change.record(OperationType.CREATE, _ACTION, path, document)
 
-    async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
+    async def update_action(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
-            before = _one(actions, alias, _NOT_FOUND)
+            before = _get_action(actions, alias, _NOT_FOUND)
             change.require_match(render_action, before)
             after = parse_action(document, before)
             if after.alias != alias:
                 if any(each.alias == after.alias for each in actions):
                     raise AlreadyExists(f"A required action {after.alias} already exists")
-                await _drop(change, alias)
-            await _put(change, after)
+                await _remove_action(change, alias)
+            await _put_action(change, after)
             change.record(OperationType.UPDATE, _ACTION, f"{_PATH}/{alias}", document)
 
-    async def remove(self, acting: Acting, alias: str) -> None:
+    async def remove_action(self, acting: Acting, alias: str) -> None:
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
-            before = _one(actions, alias, f"{_NOT_FOUND}.")
+            before = _get_action(actions, alias, f"{_NOT_FOUND}.")
             change.require_match(render_action, before)
-            await _drop(change, alias)
+            await _remove_action(change, alias)
             change.record(OperationType.DELETE, _ACTION, f"{_PATH}/{alias}")
 
-    async def move(self, acting: Acting, alias: str, *, up: bool) -> None:
+    async def move_action(self, acting: Acting, alias: str, *, up: bool) -> None:
         """Exchange an action with the one before or after; raises NotFound."""
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
-            moving = _one(actions, alias, f"{_NOT_FOUND}.")
+            moving = _get_action(actions, alias, f"{_NOT_FOUND}.")
             place = actions.index(moving) + (-1 if up else 1)
             if 0 <= place < len(actions):
                 other = actions[place]
                 first, second = sorted((moving.priority, other.priority))
                 later = max(second, first + 1)
                 low, high = (moving, other) if up else (other, moving)
-                await _put(change, replace(low, priority=first))
-                await _put(change, replace(high, priority=later))
+                await _put_action(change, replace(low, priority=first))
+                await _put_action(change, replace(high, priority=later))
             verb = "raise" if up else "lower"
             path = f"{_PATH}/{alias}/{verb}-priority"
             change.record(OperationType.UPDATE, _ACTION, path)
 
-    async def config(self, realm: Realm, alias: str) -> dict[str, Any]:
+    async def get_config(self, realm: Realm, alias: str) -> dict[str, Any]:
         action = _configurable(await self._actions(realm), alias)
         return {"config": dict(action.config)}
 
-    async def configure(
+    async def replace_config(
         self, acting: Acting, alias: str, document: Mapping[str, Any] | None
     ) -> None:
         """Replace or, with None, remove the configuration; raises NotFound, InvalidRequest."""
@@ -144,11 +144,11 @@ class RequiredActionAdministration(Administration):
         config = known_config(given.get("config", {}))
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
-            await _put(change, replace(_configurable(actions, alias), config=config))
+            await _put_action(change, replace(_configurable(actions, alias), config=config))
             operation = OperationType.DELETE if document is None else OperationType.UPDATE
             change.record(operation, _CONFIG, f"{_PATH}/{alias}/config", document)
 
-    def described(self, alias: str) -> dict[str, Any]:
+    def describe_action(self, alias: str) -> dict[str, Any]:
         if not is_configurable(alias):
             raise NotFound("Could not find configurable RequiredAction provider")
         return {"properties": [each.document() for each in settings_of(alias)]}
@@ -158,22 +158,24 @@ class RequiredActionAdministration(Administration):
             return await realm_actions(stores, realm.id)
 
 
-async def _put(change: Change, action: RequiredAction) -> None:
-    await change.stores.documents.put(change.realm.id, _KIND, action.alias, action_document(action))
+async def _put_action(change: Change, action: RequiredAction) -> None:
+    await change.stores.documents.put_document(
+        change.realm.id, _KIND, action.alias, action_document(action)
+    )
     change.invalidate(realm_topic(change.realm.id))
 
 
-async def _drop(change: Change, alias: str) -> None:
+async def _remove_action(change: Change, alias: str) -> None:
     is_default = alias in {each.alias for each in DEFAULT_ACTIONS}
     await remove_document(change.stores, change.realm.id, _KIND, alias, is_default=is_default)
     change.invalidate(realm_topic(change.realm.id))
 
 
-def _one(actions: tuple[RequiredAction, ...], alias: str, missing: str) -> RequiredAction:
+def _get_action(actions: tuple[RequiredAction, ...], alias: str, missing: str) -> RequiredAction:
     return existing(next((each for each in actions if each.alias == alias), None), missing)
 
 
 def _configurable(actions: tuple[RequiredAction, ...], alias: str) -> RequiredAction:
     if not is_configurable(alias):
         raise InvalidRequest(_NOT_CONFIGURABLE, WireFamily.PROSE)
-    return _one(actions, alias, "Could not find RequiredAction config")
+    return _get_action(actions, alias, "Could not find RequiredAction config")

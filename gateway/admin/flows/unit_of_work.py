@@ -38,7 +38,7 @@ async def require_unused(stores: Stores, realm: Realm, removed: Sequence[Flow]) 
     """Raise InvalidRequest where one of these flows is in use."""
     if not removed:
         return
-    clients = await stores.clients.list(realm.id)
+    clients = await stores.clients.list_clients(realm.id)
     own = {flow_id for client in clients for flow_id in client.flow_overrides.values()}
     bound = {getattr(realm.flows, name) for name in FlowBindings.__dataclass_fields__}
     for flow in removed:
@@ -67,15 +67,15 @@ async def require_existing_overrides(
         return
     flows = await realm_flows(stores, realm)
     for flow_id in new:
-        if flows.find(flow_id) is None:
+        if flows.find_flow(flow_id) is None:
             raise InvalidRequest(f"There is no flow with the id '{flow_id}'")
 
 
 async def realm_flows(stores: Stores, realm: Realm) -> Flows:
     """Return all flows of a realm."""
     documents = stores.documents
-    flows = await documents.list(realm.id, DocumentKind.AUTHENTICATION_FLOW)
-    configs = await documents.list(realm.id, DocumentKind.AUTHENTICATOR_CONFIG)
+    flows = await documents.list_documents(realm.id, DocumentKind.AUTHENTICATION_FLOW)
+    configs = await documents.list_documents(realm.id, DocumentKind.AUTHENTICATOR_CONFIG)
     return flows_in(realm.id, flows, configs)
 
 
@@ -99,55 +99,57 @@ class FlowUnitOfWork:
 
     @classmethod
     async def open(cls, stores: Stores, realm: Realm) -> "FlowUnitOfWork":
-        configs = configs_in(realm.id, await stores.documents.list(realm.id, _CONFIG))
+        configs = configs_in(realm.id, await stores.documents.list_documents(realm.id, _CONFIG))
         return cls(realm, await realm_flows(stores, realm), configs)
 
     @property
     def flows(self) -> Flows:
         return Flows(self._flows.values(), self.configs)
 
-    def get_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
+    def get_flow_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
         return existing(self.flows.named(alias), missing)
 
-    def get(self, flow_id: str, missing: str = "Could not find flow with id") -> Flow:
+    def get_flow(self, flow_id: str, missing: str = "Could not find flow with id") -> Flow:
         return existing(self._flows.get(flow_id), missing)
 
     def get_execution(self, execution_id: str) -> tuple[Flow, Execution]:
         """Return an execution and its flow."""
         return existing(self.flows.holding(execution_id), "Illegal execution")
 
-    def put(self, flow: Flow) -> None:
+    def put_flow(self, flow: Flow) -> None:
         if len(flow.executions) > _MAX_EXECUTIONS:
             raise InvalidRequest(f"A flow has at most {_MAX_EXECUTIONS} executions")
         self._flows[flow.id] = flow
         if len(self._flows) > _MAX_FLOWS:
             raise InvalidRequest(f"A realm has at most {_MAX_FLOWS} flows")
 
-    def remove(self, flow_id: str) -> None:
+    def remove_flow(self, flow_id: str) -> None:
         """Remove a flow with its configurations, and the sub-flows that no other one contains."""
         flow = self._flows.pop(flow_id)
         for execution in flow.executions:
             self.configs.pop(execution.config or "", None)
         for part in flow.parts:
             if part in self._flows and not self.flows.is_part(part):
-                self.remove(part)
+                self.remove_flow(part)
 
-    async def store(self, change: Change) -> None:
-        """Check and store what has changed; raises InvalidRequest."""
-        changed = {flow.id for flow in self._flows.values() if self._before.find(flow.id) != flow}
+    async def store_flows(self, change: Change) -> None:
+        """Check and store the changes; raises InvalidRequest."""
+        changed = {
+            flow.id for flow in self._flows.values() if self._before.find_flow(flow.id) != flow
+        }
         removed = [flow for flow in self._before if flow.id not in self._flows]
         changed |= {flow.id for flow in removed}
         stores, realm_id = change.stores, self.realm.id
         await require_unused(stores, self.realm, removed)
         flows = {name: flow_document(flow) for name, flow in self._flows.items()}
-        await _store(
+        await _store_documents(
             stores, realm_id, _FLOW, changed, documents=flows, defaults=default_flows(realm_id)
         )
         configs = {name: config_document(config) for name, config in self.configs.items()}
         changed = self._changed_configs()
         if changed:
             _require_small(self.configs.values())
-        await _store(
+        await _store_documents(
             stores,
             realm_id,
             _CONFIG,
@@ -163,7 +165,7 @@ class FlowUnitOfWork:
 
 
 def excess_of(configs: Iterable[AuthenticatorConfig]) -> tuple[str, str] | None:
-    """Return what is too much of a realm's configurations, and what is allowed; None if nothing.
+    """Return the exceeding size of a realm's configurations and the limit; None within the limit.
 
     Each load of the realm prepares the patterns.
     """
@@ -184,7 +186,7 @@ def _require_small(configs: Iterable[AuthenticatorConfig]) -> None:
         raise InvalidRequest(f"The configurations of a realm have {excess[1]}")
 
 
-async def _store(
+async def _store_documents(
     stores: Stores,
     realm_id: str,
     kind: DocumentKind,
@@ -195,7 +197,7 @@ async def _store(
 ) -> None:
     for name in sorted(changed):
         if name in documents:
-            await stores.documents.put(realm_id, kind, name, documents[name])
+            await stores.documents.put_document(realm_id, kind, name, documents[name])
         else:
             await remove_document(stores, realm_id, kind, name, is_default=name in defaults)
 
@@ -203,11 +205,11 @@ async def _store(
 async def remove_document(
     stores: Stores, realm_id: str, kind: DocumentKind, name: str, *, is_default: bool
 ) -> None:
-    """Remove what is stored; a default of every realm is marked as removed."""
+    """Remove a stored document; a default of every realm is marked as removed."""
     if is_default:
-        await stores.documents.put(realm_id, kind, name, GONE)
+        await stores.documents.put_document(realm_id, kind, name, GONE)
     else:
-        await stores.documents.remove(realm_id, kind, name)
+        await stores.documents.remove_document(realm_id, kind, name)
 
 
 @asynccontextmanager
@@ -218,4 +220,4 @@ async def changing_flows(
     async with changes.begin(acting, alone=True) as change:
         work = await FlowUnitOfWork.open(change.stores, change.realm)
         yield change, work
-        await work.store(change)
+        await work.store_flows(change)

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial, reduce
 from typing import Any, Final
@@ -250,7 +250,7 @@ class ImportDryRun:
             old = await _read_document(stores, before)
         refused = await list_policy_refusals(stores, plan.realm, plan.clients, plan.roles)
         new_users = await plan.new_users(stores)
-        await self._planner.apply(stores, replace(plan, users=()))
+        await self._planner.apply(stores, plan, with_users=False)
         await self._check(stores, plan.realm, new_users)
         changes = differences(
             hidden(old, self._key), hidden(await _read_document(stores, plan.realm), self._key)

@@ -61,9 +61,13 @@ class RealmDocument:
     async def loaded(self) -> Self:
         """Read what all parts name, users excepted."""
         realm_id = self._realm.id
-        self._clients = {client.id: client for client in await self._stores.clients.list(realm_id)}
-        self._roles = {role.id: role for role in await self._stores.roles.list(realm_id)}
-        self._groups = {group.id: group for group in await self._stores.groups.list(realm_id)}
+        self._clients = {
+            client.id: client for client in await self._stores.clients.list_clients(realm_id)
+        }
+        self._roles = {role.id: role for role in await self._stores.roles.list_roles(realm_id)}
+        self._groups = {
+            group.id: group for group in await self._stores.groups.list_groups(realm_id)
+        }
         return self
 
     async def all_but_users(self) -> dict[str, Any]:
@@ -123,7 +127,7 @@ class RealmDocument:
 
     async def scopes(self) -> dict[str, Any]:
         """Return the client scopes, and the realm's lists for new clients."""
-        scopes = await self._stores.client_scopes.list(self._realm.id)
+        scopes = await self._stores.client_scopes.list_values(self._realm.id)
         listed = {
             kind: [scope.name for scope in scopes if scope.realm_default is kind]
             for kind in RealmDefault
@@ -149,15 +153,17 @@ class RealmDocument:
 
     async def _holders(self, *, clients: bool) -> list[tuple[dict[str, str], frozenset[str]]]:
         realm_id, mappings = self._realm.id, self._stores.role_scopes
-        of_clients = await mappings.list(realm_id, HolderKind.CLIENT) if clients else {}
-        of_scopes = await mappings.list(realm_id, HolderKind.CLIENT_SCOPE)
+        of_clients = (
+            await mappings.list_roles_in_scope(realm_id, HolderKind.CLIENT) if clients else {}
+        )
+        of_scopes = await mappings.list_roles_in_scope(realm_id, HolderKind.CLIENT_SCOPE)
         return [
             ({"client": client.client_id}, of_clients[client.id])
             for client in self._clients.values()
             if client.id in of_clients
         ] + [
             ({"clientScope": scope.name}, of_scopes[scope.id])
-            for scope in await self._stores.client_scopes.list(realm_id)
+            for scope in await self._stores.client_scopes.list_values(realm_id)
             if scope.id in of_scopes
         ]
 
@@ -165,7 +171,7 @@ class RealmDocument:
         """Return registration policies, the user profile where the realm has its own, and keys."""
         stores, realm = self._stores, self._realm
         keys = sorted(
-            map(key_component, await stores.keys.list(realm.id)),
+            map(key_component, await stores.keys.list_keys(realm.id)),
             key=lambda component: component.id or "",
         )
         policies = await realm_policies(stores, realm.id)
@@ -175,9 +181,9 @@ class RealmDocument:
     async def sign_in(self, *, whole: bool = False) -> dict[str, Any]:
         """Return flows, actions and texts: those of the realm alone, or all where `whole`."""
         realm_id, documents = self._realm.id, self._stores.documents
-        stored = {kind: await documents.list(realm_id, kind) for kind in _OF_SIGN_IN}
+        stored = {kind: await documents.list_documents(realm_id, kind) for kind in _OF_SIGN_IN}
         flows, configs, actions = (stored[kind] for kind in _OF_SIGN_IN)
-        texts = await documents.list(realm_id, DocumentKind.LOCALIZATION)
+        texts = await documents.list_documents(realm_id, DocumentKind.LOCALIZATION)
         written = render_sign_in(
             flows_in(realm_id, flows, configs),
             configs_in(realm_id, configs),
@@ -274,9 +280,9 @@ class PartialExport:
     ) -> dict[str, Any]:
         """Return the realm with the requested resources; raises Forbidden."""
         if clients:
-            acting.rights.require(*_VIEW_CLIENTS)
+            acting.rights.require_role(*_VIEW_CLIENTS)
         if groups_and_roles:
-            acting.rights.require(*_VIEW_GROUPS)
+            acting.rights.require_role(*_VIEW_GROUPS)
         async with self._database.read() as stores:
             realm = await stores.realms.find_by_name(acting.realm.name) or acting.realm
             parts = await RealmDocument(stores, realm, masked=True).loaded()

@@ -3,10 +3,14 @@
 A file that names its `keycloakVersion` is brought up to date version by version, before anything
 of it is read; one that names none is taken as it is. What no realm of this product has (themes
 of Red Hat, LDAP, rights of administrators by policy) stays as it is.
+
+A file that is merged into a realm is migrated as well, so that its second import changes nothing;
+objects that a migration would add are left to the realm where the realm has them.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
@@ -15,7 +19,10 @@ from gateway.domain.flows import DEFAULT_ACTIONS, Flows, default_configs, defaul
 from gateway.domain.realm import MASTER
 from gateway.representations.client_scopes import render_client_scope
 from gateway.representations.flows import render_action, render_flow
-from gateway.representations.stored_user_profile import allowing_unmanaged_attributes
+from gateway.representations.stored_user_profile import (
+    allowing_unmanaged_attributes,
+    carries_profile,
+)
 
 _FLOWS: Final = "authenticationFlows"
 _EXECUTIONS: Final = "authenticationExecutions"
@@ -27,9 +34,26 @@ _BOUND: Final = (
 )
 
 _Flow = Mapping[str, Any]
+Document = dict[str, Any]
+Version = tuple[int, int, int]
 
 
-def with_organization_step(document: dict[str, Any]) -> None:
+@dataclass(frozen=True, slots=True)
+class KnownObjects:
+    """Names of what the realm has before the import; a new realm has nothing."""
+
+    is_new: bool = True
+    scopes: frozenset[str] = frozenset()
+    flows: frozenset[str] = frozenset()
+    actions: frozenset[str] = frozenset()
+    """The aliases of its required actions."""
+
+
+NEW_REALM: Final = KnownObjects()
+Step = Callable[[Document, KnownObjects], None]
+
+
+def with_organization_step(document: Document, known: KnownObjects) -> None:
     """Add the step that asks for the organization to the browser flow, unless a part has it."""
     flows = _flows_of(document)
     browser = flows.get(_BROWSER)
@@ -45,13 +69,13 @@ def with_organization_step(document: dict[str, Any]) -> None:
     document[_FLOWS] = [
         {**flow, _EXECUTIONS: [*_steps_of(flow), *added]} if flow is browser else flow
         for flow in document[_FLOWS]
-    ] + [default[alias] for alias in _ORGANIZATION]
+    ] + [default[alias] for alias in _ORGANIZATION if alias not in known.flows]
 
 
-def without_flow(alias: str) -> Callable[[dict[str, Any]], None]:
+def without_flow(alias: str) -> Step:
     """Return the step that removes a flow with its sub-flows, where the realm does not use it."""
 
-    def remove(document: dict[str, Any]) -> None:
+    def remove(document: Document, _known: KnownObjects) -> None:
         flows = _flows_of(document)
         if alias not in flows or alias in {document.get(name) for name in _BOUND}:
             return
@@ -63,10 +87,10 @@ def without_flow(alias: str) -> Callable[[dict[str, Any]], None]:
     return remove
 
 
-def without_authenticator(authenticator: str) -> Callable[[dict[str, Any]], None]:
+def without_authenticator(authenticator: str) -> Step:
     """Return the step that removes an authenticator from all forms."""
 
-    def remove(document: dict[str, Any]) -> None:
+    def remove(document: Document, _known: KnownObjects) -> None:
         if _flows_of(document):
             document[_FLOWS] = [_without(flow, authenticator) for flow in document[_FLOWS]]
 
@@ -117,9 +141,6 @@ def _default_flows() -> dict[str, dict[str, Any]]:
     }
 
 
-Document = dict[str, Any]
-Version = tuple[int, int, int]
-
 _VERSION: Final = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.([0-9]{1,4}))?(?:[.-].*)?")
 _ACTIONS: Final = "requiredActions"
 _SCOPES: Final = "clientScopes"
@@ -133,7 +154,7 @@ _PARAMETERIZED: Final = {
 }
 
 
-def migrated(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def migrated(document: Mapping[str, Any], known: KnownObjects = NEW_REALM) -> Mapping[str, Any]:
     """Return the file of a realm as one of Keycloak 26.7.
 
     What has another type than it should have is left to the readers, which refuse it.
@@ -143,7 +164,7 @@ def migrated(document: Mapping[str, Any]) -> Mapping[str, Any]:
     for since, steps in _STEPS:
         if version is not None and version < since:
             for step in steps:
-                step(found)
+                step(found, known)
     return found
 
 
@@ -163,22 +184,23 @@ def _objects(document: Mapping[str, Any], name: str) -> list[Any] | None:
     return None
 
 
-def _add_action(alias: str) -> Callable[[Document], None]:
+def _add_action(alias: str) -> Step:
     """Return the step that adds a required action that is not there."""
     default = next(each for each in DEFAULT_ACTIONS if each.alias == alias)
 
-    def add(document: Document) -> None:
+    def add(document: Document, known: KnownObjects) -> None:
         actions = _objects(document, _ACTIONS)
-        if actions is not None and all(each.get("alias") != alias for each in actions):
+        named = known.actions.union(each.get("alias") for each in actions or ())
+        if actions is not None and alias not in named:
             document[_ACTIONS] = [*actions, render_action(default)]
 
     return add
 
 
-def _reorder_actions(document: Document) -> None:
+def _reorder_actions(document: Document, known: KnownObjects) -> None:
     """Ask for a one-time password and for a new password after the address is verified."""
     actions = _objects(document, _ACTIONS)
-    if actions is None and document.get(_ACTIONS) is None:
+    if known.is_new and actions is None and document.get(_ACTIONS) is None:
         actions = [render_action(each) for each in DEFAULT_ACTIONS]
     places = {each.get("alias"): each.get("priority", 0) for each in actions or ()}
     verified = places.get("VERIFY_EMAIL")
@@ -198,14 +220,15 @@ def _reorder_actions(document: Document) -> None:
     ]
 
 
-def _add_scope(name: str, *, to_clients: bool) -> Callable[[Document], None]:
+def _add_scope(name: str, *, to_clients: bool) -> Step:
     """Return the step that adds a client scope of each realm, and to every client that has any."""
 
-    def add(document: Document) -> None:
+    def add(document: Document, known: KnownObjects) -> None:
         scopes = _objects(document, _SCOPES)
         if scopes is None or any(each.get("name") == name for each in scopes):
             return
-        document[_SCOPES] = [*scopes, _default_scope(name)]
+        if name not in known.scopes:
+            document[_SCOPES] = [*scopes, _default_scope(name)]
         if to_clients:
             document[_DEFAULT_SCOPES] = _with_name(document.get(_DEFAULT_SCOPES), name)
             _change_clients(document, lambda client: _give_scope(client, name))
@@ -240,7 +263,7 @@ def _change_clients(document: Document, change: Callable[[Document], None]) -> N
             change(client)
 
 
-def _lighten_tokens_of_administrators(document: Document) -> None:
+def _lighten_tokens_of_administrators(document: Document, _known: KnownObjects) -> None:
     def lighten(client: Document) -> None:
         if client.get("clientId") in {"security-admin-console", "admin-cli"}:
             client["fullScopeAllowed"] = True
@@ -249,7 +272,7 @@ def _lighten_tokens_of_administrators(document: Document) -> None:
     _change_clients(document, lighten)
 
 
-def _rename_parameterized_scopes(document: Document) -> None:
+def _rename_parameterized_scopes(document: Document, _known: KnownObjects) -> None:
     """Give the attributes of parameterized client scopes their present names."""
     scopes = _objects(document, _SCOPES)
     if scopes is None:
@@ -267,7 +290,7 @@ def _rename_parameterized_scopes(document: Document) -> None:
     ]
 
 
-def _allow_unmanaged_attributes(document: Document) -> None:
+def _allow_unmanaged_attributes(document: Document, known: KnownObjects) -> None:
     """Let users have attributes that the profile does not name, unless it was in use already."""
     attributes = document.get("attributes")
     enabled = False
@@ -276,31 +299,32 @@ def _allow_unmanaged_attributes(document: Document) -> None:
         document["attributes"] = {
             name: text for name, text in attributes.items() if name != _PROFILE_ENABLED
         }
-    if not enabled:
-        document["components"] = allowing_unmanaged_attributes(document.get("components"))
+    components = document.get("components")
+    if not enabled and (known.is_new or carries_profile(components)):
+        document["components"] = allowing_unmanaged_attributes(components)
 
 
-def _bind_first_broker_login(document: Document) -> None:
+def _bind_first_broker_login(document: Document, _known: KnownObjects) -> None:
     flows = _objects(document, "authenticationFlows")
     alias = "first broker login"
     if any(each.get("alias") == alias for each in flows or ()):
         document["firstBrokerLoginFlow"] = alias
 
 
-def _set_theme(name: str, *before: str) -> Callable[[Document], None]:
-    def change(document: Document) -> None:
+def _set_theme(name: str, *before: str) -> Step:
+    def change(document: Document, _known: KnownObjects) -> None:
         if document.get(name) in before:
             document[name] = "keycloak.v2"
 
     return change
 
 
-def _add_organization_step(document: Document) -> None:
+def _add_organization_step(document: Document, known: KnownObjects) -> None:
     if document.get("realm") != MASTER:
-        with_organization_step(document)
+        with_organization_step(document, known)
 
 
-_STEPS: Final[tuple[tuple[Version, tuple[Callable[[Document], None], ...]], ...]] = (
+_STEPS: Final[tuple[tuple[Version, tuple[Step, ...]], ...]] = (
     ((18, 0, 0), (_add_scope("acr", to_clients=True),)),
     ((21, 0, 0), (_set_theme("adminTheme", "keycloak", "rh-sso"),)),
     (

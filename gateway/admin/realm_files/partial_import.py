@@ -1,9 +1,11 @@
 """Importing users, groups, clients and roles into a realm: all of it, or nothing.
 
 What exists refuses the import, is skipped, or is removed and re-created; a role is changed instead,
-so that its users keep it, and a client keeps its id, and its secret unless another is sent.
-Built-in clients are ignored. Each part requires the right to create it by itself, and the client
-policies of the realm judge the clients.
+so that its users keep it, and a client keeps its id, the roles and groups of its service account,
+and its secret unless another is sent. Built-in clients are ignored, and administrative roles are
+skipped: they are the same in every realm. Roles that users and groups name and nothing defines are
+created. Each part requires the right to create it by itself, and the client policies of the realm
+judge the clients.
 Keycloak: 7.1 (partialImport), which requires the right to manage the realm only, and where policies
 judge no client
 """
@@ -20,6 +22,7 @@ from gateway.admin.access import (
     ObjectKind,
     RoleIndex,
     is_administrative_client,
+    is_administrative_role,
     load_roles,
     require_changeable_role,
     require_may_compose,
@@ -37,7 +40,9 @@ from gateway.admin.clients import (
     refused_by_policies,
 )
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups
+from gateway.admin.realm_files.current_form import to_current_form
 from gateway.admin.realm_files.files import embedded
+from gateway.admin.realm_files.named_roles import missing_roles, protection_roles, roles_of_groups
 from gateway.admin.realm_files.realm_import import place_of_client, roles_of_clients
 from gateway.admin.realm_files.user_import import (
     ImportedUser,
@@ -58,8 +63,9 @@ from gateway.domain.limits.input_sizes import free_in_slices, in_slices
 from gateway.domain.ports.credentials import PasswordHasher
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import InvalidRequest, NotSupported
+from gateway.domain.refusals import InvalidRequest
 from gateway.domain.roles import Role
 from gateway.domain.users import User
 from gateway.representations.clients import given_field, new_client_document
@@ -128,7 +134,7 @@ class PartialUsers:
             raise _user_exists(new)
         stores, realm_id = self.change.stores, self.change.realm.id
         await self._require_may_control(before)
-        await stores.users.remove(realm_id, before.id)
+        await stores.users.remove_user(realm_id, before.id)
         await self.online_sessions.end_of_user(realm_id, before.id)
 
     async def _require_may_control(self, user: User) -> None:
@@ -148,7 +154,7 @@ class PartialUsers:
             at, allowed = f"{new.path}.serviceAccountClientId", "a client with a service account"
             raise refused(at, new.service_account_of, allowed)
         await self._require_may_control(account)
-        await stores.users.remove(realm_id, account.id)
+        await stores.users.remove_user(realm_id, account.id)
         await self.online_sessions.end_of_user(realm_id, account.id)
         owner = account.service_account_client
         user = replace(prepared.user, username=account.username, service_account_client=owner)
@@ -166,16 +172,18 @@ async def import_groups(
 ) -> list[ImportOutcome]:
     """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
     stores, realm, groups = change.stores, change.realm, indexes.groups
-    known = dict.fromkeys(group.name for group in given if groups.find(_top_level_path(group.name)))
+    known = dict.fromkeys(
+        group.name for group in given if groups.find_group(_top_level_path(group.name))
+    )
     if known and policy is IfExists.FAIL:
         raise AlreadyExists(f"Group '/{next(iter(known))}' already exists")
     overwrite = policy is IfExists.OVERWRITE
     wanted = tuple(group for group in given if overwrite or group.name not in known)
     for name in known if overwrite else ():
         await _remove_group(change, indexes, _top_level_path(name))
-    roles = indexes.roles.ids(_roles_of_groups(wanted), "groups", ("realmRoles", "clientRoles"))
+    roles = indexes.roles.ids(roles_of_groups(wanted), "groups", ("realmRoles", "clientRoles"))
     await require_may_grant(change.acting, stores, roles)
-    await groups.take(stores, realm, GivenGroups(groups=wanted), indexes.roles)
+    await groups.store_groups(stores, realm, GivenGroups(groups=wanted), indexes.roles)
     ids = {group.name: groups.ids([_top_level_path(group.name)], "groups")[0] for group in given}
     return [
         ImportOutcome(policy.action(exists=name in known), ImportedKind.GROUP, name, ids[name])
@@ -189,17 +197,11 @@ def _top_level_path(name: str) -> str:
 
 
 async def _remove_group(change: Change, indexes: RealmIndexes, path: str) -> None:
-    group = indexes.groups.find(path)
+    group = indexes.groups.find_group(path)
     if group is not None:
         await require_may_control_subtree(change.acting, change.stores, group.id)
-        await change.stores.group_catalogue.remove(change.realm.id, group.id)
+        await change.stores.group_catalogue.remove_group(change.realm.id, group.id)
         indexes.groups.discard(path)
-
-
-def _roles_of_groups(groups: Sequence[GroupInput]) -> Iterator[RoleName]:
-    for group in groups:
-        yield from group.roles
-        yield from _roles_of_groups(group.children)
 
 
 async def import_roles(
@@ -207,6 +209,13 @@ async def import_roles(
 ) -> list[ImportOutcome]:
     """Add, skip or change them; raises AlreadyExists, InvalidRequest, Forbidden, InvalidInput."""
     clients = await _clients_of_roles(change, given)
+    fixed = [role for role in given if _is_fixed(change.realm, index, role.role)]
+    if policy is IfExists.OVERWRITE:
+        # An export has them all: they cannot be changed, and none of them has to be.
+        skipped = await import_roles(change, IfExists.SKIP, index, fixed) if fixed else []
+        given = [role for role in given if role not in fixed]
+    else:
+        skipped = []
     known = {role.role: index.role(role.role) for role in given}
     existing = [role for role in given if known[role.role] is not None]
     if existing and policy is IfExists.FAIL:
@@ -215,7 +224,7 @@ async def import_roles(
     replaced = existing if policy is IfExists.OVERWRITE else []
     for role in (*added, *replaced):
         require_changeable_role(change.acting, role.role.client, role.role.name)
-    await index.add([replace(role, id=None) for role in added])
+    await index.add_roles([replace(role, id=None) for role in added])
     for role in replaced:
         before = known[role.role]
         if before is not None:
@@ -223,10 +232,28 @@ async def import_roles(
     changed = _changed_parts(index, [(role, known[role.role]) for role in (*added, *replaced)])
     parts = await change.stores.role_catalogue.by_ids(change.realm.id, sorted(changed))
     await require_may_compose(change.acting, change.stores, parts.values())
-    return [
+    outcomes = [
         _role_outcome(role.role, policy.action(exists=known[role.role] is not None), index, clients)
         for role in given
     ]
+    return [*outcomes, *skipped]
+
+
+def _is_fixed(realm: Realm, index: RoleIndex, role: RoleName) -> bool:
+    """Return whether it is an administrative role of the realm, which nothing changes."""
+    if index.role(role) is None:
+        return False
+    return is_administrative_role(realm, role.client, role.name)
+
+
+async def add_named_roles(change: Change, index: RoleIndex, names: Iterable[RoleName]) -> None:
+    """Create the roles that nothing defines; raises Forbidden."""
+    missing = missing_roles(index, names)
+    for role in missing:
+        require_changeable_role(change.acting, role.role.client, role.role.name)
+        if role.role.client is not None:
+            change.acting.rights.require_role(AdminRole.MANAGE_CLIENTS)
+    await index.add_roles(missing)
 
 
 async def _clients_of_roles(change: Change, given: Sequence[RoleInput]) -> dict[str, str]:
@@ -277,6 +304,14 @@ def _role_outcome(
     return ImportOutcome(action, ImportedKind.CLIENT_ROLE, text, clients[name.client])
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptAccount:
+    """A service account before its client was replaced, with its own roles and groups."""
+
+    roles: tuple[RoleName, ...]
+    groups: tuple[str, ...]
+
+
 class PartialClients:
     """Adds, skips or replaces clients. `new` has the ids of the added and replaced ones."""
 
@@ -293,6 +328,7 @@ class PartialClients:
         self._administration = administration
         self._policy = policy
         self.new: dict[str, str] = {}
+        self._accounts: dict[str, _KeptAccount] = {}
 
     async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ImportOutcome]:
         """Store the clients; raises AlreadyExists, Forbidden, InvalidRequest and InvalidInput."""
@@ -304,7 +340,8 @@ class PartialClients:
         if known and self._policy is IfExists.FAIL:
             first = next(name for name, _ in wanted if name in known)
             raise AlreadyExists(f"Client id '{first}' already exists")
-        scopes = await stores.client_scopes.list(realm_id)
+        scopes = await stores.client_scopes.list_values(realm_id)
+        await self._keep_accounts(found)
         outcomes = [
             await self._store(known.get(name), item, scopes)
             async for name, item in in_slices(wanted)
@@ -313,6 +350,36 @@ class PartialClients:
         del found, known
         await free_in_slices(held)
         return outcomes
+
+    async def _keep_accounts(self, clients: Sequence[Client]) -> None:
+        """Note the roles and groups of service accounts whose clients are replaced."""
+        if self._policy is not IfExists.OVERWRITE or not clients:
+            return
+        stores, realm = self._change.stores, self._change.realm
+        index = await load_roles(stores, realm)
+        for client in clients:
+            account = await stores.users.find_service_account(realm.id, client.id)
+            if account is None:
+                continue
+            roles = index.names_of(await stores.roles.granted(realm.id, account.id))
+            groups = await stores.groups.of_user(realm.id, account.id)
+            kept = _KeptAccount(roles, tuple(group.id for group in groups))
+            self._accounts[client.client_id] = kept
+
+    async def restore_accounts(self, index: RoleIndex, given: Sequence[ImportedUser]) -> None:
+        """Give service accounts what they had, unless the import has the account itself."""
+        stores, realm_id = self._change.stores, self._change.realm.id
+        for name in self._accounts.keys() - {user.service_account_of for user in given}:
+            kept = self._accounts[name]
+            account = await stores.users.find_service_account(realm_id, self.new.get(name, ""))
+            if account is None:
+                continue
+            role_ids = [role.id for each in kept.roles if (role := index.role(each)) is not None]
+            await require_may_grant(self._change.acting, stores, role_ids)
+            await require_may_join(self._change.acting, stores, kept.groups)
+            await stores.roles.grant(realm_id, account.id, role_ids)
+            for group_id in kept.groups:
+                await stores.groups.join(realm_id, account.id, group_id)
 
     async def _store(
         self, before: Client | None, item: Mapping[str, Any], scopes: Sequence[ClientScope]
@@ -385,7 +452,6 @@ def _kept_members(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-_UNSUPPORTED: Final = ("identityProviders", "identityProviderMappers")
 _PATHS: Final = {
     ImportedKind.CLIENT: "clients",
     ImportedKind.CLIENT_ROLE: "clients",
@@ -403,12 +469,20 @@ class _Given:
     roles: tuple[RoleInput, ...]
     groups: tuple[GroupInput, ...]
     users: tuple[ImportedUser, ...]
+    protections: tuple[RoleName, ...]
+
+    def named_roles(self) -> Iterator[RoleName]:
+        yield from self.protections
+        yield from roles_of_groups(self.groups)
+        for user in self.users:
+            yield from user.roles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialImport:
     """The use case."""
 
+    database: Database
     changes: Changes
     clients: ClientAdministration
     passwords: PasswordHasher
@@ -418,11 +492,14 @@ class PartialImport:
     async def run(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
         """Import all of it; return the outcome of each part.
 
-        Raises UnknownField, InvalidInput, InvalidRequest, NotSupported, AlreadyExists for what
-        exists and may not, and Forbidden for what would exceed the caller's rights.
+        Raises UnknownField, InvalidInput, InvalidRequest, AlreadyExists for what exists and may
+        not, and Forbidden for what would exceed the caller's rights.
         """
+        policy = parse_policy(document)
+        async with self.database.read() as stores:
+            document = await to_current_form(stores, document, acting.realm)
         # A whole realm takes seconds to check: the other requests go on meanwhile.
-        given = await asyncio.to_thread(_parse_import, document, acting.realm, self.gate)
+        given = await asyncio.to_thread(_parse_import, document, policy, acting.realm, self.gate)
         _require_rights(acting, given)
         await self.clients.sectors.require_of_imported_clients(
             acting.realm,
@@ -454,6 +531,8 @@ class PartialImport:
         outcomes = [*await clients.store(given.clients)]
         roles = await load_roles(change.stores, change.realm)
         outcomes += await import_roles(change, policy, roles, given.roles)
+        await add_named_roles(change, roles, given.named_roles())
+        await clients.restore_accounts(roles, given.users)
         indexes = RealmIndexes(roles, await load_groups(change.stores, change.realm))
         outcomes += await import_groups(change, policy, indexes, given.groups)
         preparation = UserPreparation(change.realm, indexes, hashes, self.gate)
@@ -462,25 +541,25 @@ class PartialImport:
         return outcomes
 
 
-def _parse_import(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:
-    policy = parse_policy(document)
-    if any(document.get(name) for name in _UNSUPPORTED):
-        raise NotSupported("Identity brokering is not supported")
+def _parse_import(
+    document: Mapping[str, Any], policy: IfExists, realm: Realm, gate: NewPasswords
+) -> _Given:
     return _Given(
         policy,
         embedded(document, "clients", ""),
         parse_roles(document.get("roles"), "roles"),
         parse_groups(document.get("groups"), "groups"),
         read_users(document, realm, "", gate.clock),
+        protection_roles(document, ""),
     )
 
 
 def _require_rights(acting: Acting, given: _Given) -> None:
     """Raise Forbidden for parts that the caller could not create one by one."""
     if given.users or given.groups:
-        acting.rights.require(AdminRole.MANAGE_USERS)
+        acting.rights.require_role(AdminRole.MANAGE_USERS)
     if given.clients or any(role.role.client is not None for role in given.roles):
-        acting.rights.require(AdminRole.MANAGE_CLIENTS)
+        acting.rights.require_role(AdminRole.MANAGE_CLIENTS)
 
 
 def _record(change: Change, outcome: ImportOutcome) -> None:

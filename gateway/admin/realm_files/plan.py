@@ -8,10 +8,11 @@ Keycloak: realm import, RealmRepresentation, components
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gateway.admin.access import RoleIndex, default_role
 from gateway.admin.client_scope_defaults import (
     read_scopes,
     scopes_of_clients,
@@ -28,8 +29,14 @@ from gateway.admin.clients import (
 from gateway.admin.flows import check_overrides, store_sign_in
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
 from gateway.admin.keys import ENCRYPTION_OF_NEW_REALMS, KeyMaker, ensure_keys, signing_algorithms
+from gateway.admin.realm_files.current_form import to_current_form
 from gateway.admin.realm_files.files import embedded
-from gateway.admin.realm_files.migration import migrated
+from gateway.admin.realm_files.named_roles import (
+    missing_roles,
+    parse_default_roles,
+    protection_roles,
+    roles_of_groups,
+)
 from gateway.admin.realm_files.resources import FileValueParser, FileValues
 from gateway.admin.realm_files.user_import import (
     ImportedUser,
@@ -69,7 +76,7 @@ from gateway.representations.realms import (
 from gateway.representations.refusals import attempt, collect_refusals, join, raise_all
 from gateway.representations.refused_settings import IneffectiveSetting, ineffective_of_scope
 from gateway.representations.registration_policies import POLICY_TYPE, policy_document
-from gateway.representations.roles import RoleInput, parse_roles
+from gateway.representations.roles import RoleInput, RoleName, parse_roles
 from gateway.representations.stored_user_profile import StoredProfile, parse_profile_component
 from gateway.representations.users import NewPassword
 
@@ -88,7 +95,7 @@ async def store_keys(
         return await ensure_keys(stores, realm, ENCRYPTION_OF_NEW_REALMS, factory, clock)
     maker, changed = KeyMaker(factory, clock), False
     for component in given.keys:
-        keys = await stores.keys.list(realm.id)
+        keys = await stores.keys.list_keys(realm.id)
         known = [key_component(key) for key in keys]
         if any(_is_same(component, other) for other in known):
             continue
@@ -176,6 +183,19 @@ class RealmPlan:
     sign_in: SignInInput
     components: ComponentsInput
     resources: tuple[FileValues[Any], ...]
+    default_roles: tuple[RoleName, ...] = ()
+    """What old files give to new users beside the roles of a new realm."""
+    protections: tuple[RoleName, ...] = ()
+    """Roles of service accounts of clients with authorization services."""
+
+    def named_roles(self) -> Iterator[RoleName]:
+        """Yield the roles that an import creates where they do not exist."""
+        yield from (*self.default_roles, *self.protections)
+        for user in self.users:
+            yield from user.roles
+        yield from roles_of_groups(self.groups.groups)
+        for mapping in self.scopes.mappings:
+            yield from mapping.roles
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
@@ -227,8 +247,7 @@ class RealmPlanner:
         Settings that do not protect as the document says are wrong unless the caller reports them.
         """
         errors: list[FieldError] = []
-        if before is None:
-            document = await asyncio.to_thread(migrated, document)
+        document = await to_current_form(stores, document, before)
         # A whole realm takes seconds to check: other requests go on meanwhile.
         plan = await asyncio.to_thread(_read_parts, document, before, path, self.clock, errors)
         reader = FileValueParser(resource_kinds(self.authorities), plan.realm.name, self.clock)
@@ -247,7 +266,9 @@ class RealmPlanner:
             raise_all(await asyncio.to_thread(plan.ineffective))
         return plan
 
-    async def apply(self, stores: Stores, plan: RealmPlan) -> ImportedRealm:
+    async def apply(
+        self, stores: Stores, plan: RealmPlan, *, with_users: bool = True
+    ) -> ImportedRealm:
         """Store the plan; raises AlreadyExists, and InvalidInput for unknown names."""
         realm = plan.realm
         if plan.before is None:
@@ -264,17 +285,20 @@ class RealmPlanner:
         await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
         for change in plan.clients:
-            await change.store(stores)
+            await change.store_client(stores)
         new_resources |= await plan.store_resources(stores, of_clients=True)
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
+        await self._add_named_roles(plan, roles)
         new_scopes |= await store_defaults(stores, realm, plan.scopes)
         new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
         await store_policies(stores, realm, plan.components, new=new)
         master = await ensure_administration(stores, realm)
         new_profile = await import_profile(stores, realm, plan.profile)
         groups = await load_groups(stores, realm)
-        await groups.take(stores, realm, plan.groups, roles)
+        await groups.store_groups(stores, realm, plan.groups, roles)
         indexes = RealmIndexes(roles, groups)
+        if not with_users:
+            plan = replace(plan, users=())
         accounts = await self._service_accounts(stores, plan, indexes)
         users = await self._users(stores, plan, indexes)
         beyond_clients = (
@@ -299,6 +323,13 @@ class RealmPlanner:
             topics=topics if master is None else (*topics, realm_topic(master.id)),
         )
 
+    async def _add_named_roles(self, plan: RealmPlan, roles: RoleIndex) -> None:
+        """Create roles that are named alone, and give new users the default ones of old files."""
+        named = await asyncio.to_thread(lambda: missing_roles(roles, plan.named_roles()))
+        given = [role for role in plan.default_roles if roles.has_client(role.client)]
+        default = RoleInput(default_role(plan.realm), None, tuple(given), "defaultRoles")
+        await roles.add_roles((*named, *([default] if given else ())))
+
     async def _service_accounts(
         self, stores: Stores, plan: RealmPlan, indexes: RealmIndexes
     ) -> frozenset[str]:
@@ -314,12 +345,13 @@ class RealmPlanner:
             added.append(client.client_id)
             account = given.get(client.client_id)
             if account is None:
+                own = [role for role in plan.protections if role.client == client.client_id]
                 await add_service_account(
                     stores,
                     plan.realm,
                     client,
                     self.clock,
-                    role_ids=role_ids,
+                    role_ids=(*role_ids, *indexes.roles.ids(own, "clients")),
                     group_ids=indexes.groups.default,
                 )
                 continue
@@ -380,6 +412,8 @@ def _read_parts(
         sign_in=attempt(errors, SignInInput(), parse_sign_in, document, path),
         components=attempt(errors, ComponentsInput(), parse_components, document, path),
         resources=(),
+        default_roles=attempt(errors, (), parse_default_roles, document, path),
+        protections=attempt(errors, (), protection_roles, document, path),
     )
 
 

@@ -257,7 +257,7 @@ async def _grant_rights(change: Change, realm: Realm) -> None:
     if client is None:
         raise LookupError("a new realm has a client in master")
     index = RoleIndex(stores, master, {client.client_id: client.id})
-    await index.load()
+    await index.load_roles()
     roles = (RoleName(role, client.client_id) for role in AdminRole)
     await stores.roles.grant(master.id, caller.user.id, index.ids(roles, "roles"))
     change.invalidate(user_topic(caller.realm.id, caller.user.id))

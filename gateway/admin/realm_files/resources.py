@@ -41,7 +41,7 @@ class FileValues(Generic[ValueT]):
         if not self.items:
             return False
         kind, stored = self.kind, self.kind.repository_of(stores)
-        listed = filter(self.member.keeps, await stored.list(realm.id))
+        listed = filter(self.member.keeps, await stored.list_values(realm.id))
         known = {kind.identity_of(value): value for value in listed}
         errors: list[FieldError] = []
         given: dict[str, ValueT] = {}
@@ -56,7 +56,7 @@ class FileValues(Generic[ValueT]):
             raise_all((FieldError(self.member.name, f"{total} {kind.plural}", allowed),))
         changed = [value for identity, value in given.items() if value != known.get(identity)]
         for value in changed:
-            await stored.put(realm.id, value)
+            await stored.put_value(realm.id, value)
         return bool(changed)
 
     async def _resolve(
@@ -119,7 +119,7 @@ async def render_file_values(
     for kind in RESOURCE_KINDS:
         if kind.file is None:
             continue
-        stored = await kind.repository_of(stores).list(realm_id)
+        stored = await kind.repository_of(stores).list_values(realm_id)
         values = filter(kind.file.keeps, stored)
         rendered = [_render(kind, kind.file, value, clients) for value in values]
         members |= {kind.file.name: rendered} if rendered else {}

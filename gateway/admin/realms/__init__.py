@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.realms.administration import RealmChanges
+from gateway.admin.realms.administration import RealmAdministration, require_sender
 from gateway.admin.realms.administrators import (
     Administrator,
     ensure_administrator,
@@ -15,7 +15,6 @@ from gateway.admin.realms.defaults import (
 )
 from gateway.admin.realms.listing import VIEW_REALM, RealmListing, RealmViews, realm_document
 from gateway.admin.realms.localization import Localizations
-from gateway.admin.realms.mail_server import MailServerTest, require_sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +22,5 @@ class RealmUseCases:
     """Every use case of realms but their creation, which is an import."""
 
     listing: RealmListing
-    changes: RealmChanges
+    administration: RealmAdministration
     localizations: Localizations
-    mail_server_test: MailServerTest

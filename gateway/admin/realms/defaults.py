@@ -58,14 +58,16 @@ async def ensure_realm_defaults(
 ) -> RoleIndex:
     """Add missing clients, roles and client scopes, and the roles of a file; return all roles."""
     added = await _add_clients(stores, realm, default_clients(realm))
-    administered = await stores.realms.list() if realm.name == MASTER else ()
+    administered = await stores.realms.list_realms() if realm.name == MASTER else ()
     over_realms = await _add_clients(stores, realm, map(_administration, administered))
     roles = await load_roles(stores, realm)
     roles.changed = bool(added)
     brought = tuple(given)
-    known = roles.names | {role.role for role in brought}
-    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(over_realms)), known)))
-    await roles.describe(brought)
+    known = roles.role_names | {role.role for role in brought}
+    await roles.add_roles(
+        (*brought, *_missing((*_roles(realm), *_over_realms(over_realms)), known))
+    )
+    await roles.describe_roles(brought)
     if ACCOUNT_CONSOLE in added:
         await _put_in_scope(stores, realm, roles)
     (offline,) = roles.ids([_OFFLINE], "roles")
@@ -84,7 +86,7 @@ async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
     name = administration_client(realm.name)
     if await stores.clients.find_by_client_id(master.id, name) is not None:
         return None
-    admin = await stores.roles.find(master.id, ADMIN)
+    admin = await stores.roles.find_realm_role(master.id, ADMIN)
     if admin is None:
         await ensure_realm_defaults(stores, master)
     else:
@@ -97,13 +99,13 @@ async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) 
     client = parse_client(_administration(realm), master.id)
     await store_built_in_client(stores, client)
     index = RoleIndex(stores, master, {client.client_id: client.id})
-    await index.add(_admin_roles(client.client_id))
+    await index.add_roles(_admin_roles(client.client_id))
     every = (RoleName(role, client.client_id) for role in AdminRole)
     await stores.roles.add_composites(master.id, admin.id, index.ids(every, "roles"))
 
 
 async def ensure_defaults(database: Database) -> tuple[Realm, ...]:
-    """Add what realms of earlier versions lack; return those that were changed."""
+    """Add the defaults that realms of earlier versions lack; return the changed realms."""
     async with database.read() as stores:
         if not await _incomplete(stores):
             return ()
@@ -126,7 +128,7 @@ async def _complete(database: Database) -> tuple[Realm, ...]:
 
 async def _incomplete(stores: Stores) -> tuple[Realm, ...]:
     """Return the realms that lack something, in a few queries each: every start runs them."""
-    realms = await stores.realms.list()
+    realms = await stores.realms.list_realms()
     return tuple([realm for realm in realms if await _is_incomplete(stores, realm, realms)])
 
 
@@ -135,7 +137,7 @@ async def _is_incomplete(stores: Stores, realm: Realm, realms: Iterable[Realm]) 
     if realm.name == MASTER:
         wanted |= {administration_client(other.name) for other in realms}
     found = await stores.clients.named(realm.id, sorted(wanted))
-    return len(found) < len(wanted) or not await stores.client_scopes.list(realm.id)
+    return len(found) < len(wanted) or not await stores.client_scopes.list_values(realm.id)
 
 
 async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
@@ -143,9 +145,9 @@ async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
     console = await stores.clients.find_by_client_id(realm.id, ACCOUNT_CONSOLE)
     if console is not None:
         names = [RoleName(name, ACCOUNT) for name in _ROLES_OF_THE_CONSOLE]
-        known = [name for name in names if name in roles.names]
+        known = [name for name in names if name in roles.role_names]
         holder = RoleHolder(HolderKind.CLIENT, console.id)
-        await stores.role_catalogue.give(realm.id, holder, roles.ids(known, "roles"))
+        await stores.role_catalogue.grant_roles(realm.id, holder, roles.ids(known, "roles"))
 
 
 async def _add_clients(
@@ -153,7 +155,7 @@ async def _add_clients(
 ) -> tuple[str, ...]:
     """Add the clients that are missing; return their names."""
     added = []
-    scopes = await stores.client_scopes.list(realm.id) or default_client_scopes(realm.id)
+    scopes = await stores.client_scopes.list_values(realm.id) or default_client_scopes(realm.id)
     for document in documents:
         if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is None:
             client = chosen_from(scopes, parse_client(document, realm.id))

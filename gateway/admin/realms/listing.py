@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, Rights, rights_over
-from gateway.admin.entity_tags import RenderedDocument
+from gateway.admin.changes import RenderedDocument
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database, Stores
@@ -71,7 +71,7 @@ class RealmViews:
 async def realm_document(stores: Stores, realm: Realm) -> dict[str, Any]:
     """Return the realm as GET answers a caller who may view all of it."""
     groups = await _default_groups(stores, realm)
-    role = await stores.roles.find(realm.id, realm.default_role_name)
+    role = await stores.roles.find_realm_role(realm.id, realm.default_role_name)
     if role is None:
         return full_realm(realm, None, groups)
     held = await stores.roles.expanded(realm.id, [role.id])
@@ -100,11 +100,11 @@ class RealmListing:
         self._database = database
         self._documents = documents
 
-    async def visible(self, acting: Acting, *, brief: bool) -> list[dict[str, Any]]:
+    async def list_visible_realms(self, acting: Acting, *, brief: bool) -> list[dict[str, Any]]:
         """Return the realms over which the caller has a role; only the name of restricted ones."""
         visible: list[dict[str, Any]] = []
         async with self._database.read() as stores:
-            for realm in await stores.realms.list():
+            for realm in await stores.realms.list_realms():
                 rights = _rights(acting, realm)
                 if not rights.roles - _SHOWS_NOTHING:
                     continue
@@ -118,12 +118,12 @@ class RealmListing:
             raise Forbidden("no role over any realm")
         return visible
 
-    async def brief(self) -> list[dict[str, Any]]:
+    async def list_realms(self) -> list[dict[str, Any]]:
         """Return all realms in short form, for the local operator."""
         async with self._database.read() as stores:
-            return [brief_realm(realm) for realm in await stores.realms.list()]
+            return [brief_realm(realm) for realm in await stores.realms.list_realms()]
 
-    async def one(self, acting: Acting) -> dict[str, Any]:
+    async def get_realm_document(self, acting: Acting) -> dict[str, Any]:
         """Return the realm as it is stored now."""
         reduced = _reduced(acting)
         if reduced is not None:
@@ -132,7 +132,7 @@ class RealmListing:
             realm = await stores.realms.find_by_name(acting.realm.name)
             return await realm_document(stores, realm or acting.realm)
 
-    async def rendered(self, acting: Acting) -> RenderedDocument:
+    async def render_realm(self, acting: Acting) -> RenderedDocument:
         """Return the same, rendered, of a realm of the directory."""
         reduced = _reduced(acting)
         if reduced is not None:
@@ -141,7 +141,7 @@ class RealmListing:
 
 
 def _reduced(acting: Acting) -> dict[str, Any] | None:
-    """Return what a caller sees who may not view the settings, None for one who may."""
+    """Return the reduced realm for a caller without the right to view settings, else None."""
     rights = acting.rights
     if not rights.roles - _SHOWS_NOTHING:
         raise Forbidden("no role that shows the realm")

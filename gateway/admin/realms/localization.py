@@ -27,29 +27,32 @@ _TEXT_NOT_FOUND: Final = "Localization text not found"
 class Localizations(Administration):
     """The use cases."""
 
-    async def locales(self, realm: Realm) -> list[str]:
+    async def list_locales(self, realm: Realm) -> list[str]:
         async with self._database.read() as stores:
-            return list(await stores.documents.list(realm.id, _KIND))
+            return list(await stores.documents.list_documents(realm.id, _KIND))
 
-    async def texts(self, realm: Realm, locale: str, *, fallback: bool) -> dict[str, Any]:
+    async def get_texts(self, realm: Realm, locale: str, *, fallback: bool) -> dict[str, Any]:
         """Return the texts of a language; `fallback` adds those of the realm's default one."""
         standard = realm.localization.default_locale
         async with self._database.read() as stores:
-            own = await stores.documents.find(realm.id, _KIND, locale) or {}
+            own = await stores.documents.find_document(realm.id, _KIND, locale) or {}
             if not fallback or not standard:
                 return dict(own)
-            return {**(await stores.documents.find(realm.id, _KIND, standard) or {}), **own}
+            return {
+                **(await stores.documents.find_document(realm.id, _KIND, standard) or {}),
+                **own,
+            }
 
-    async def text(self, realm: Realm, locale: str, key: str) -> str:
-        texts = await self.texts(realm, locale, fallback=False)
+    async def get_text(self, realm: Realm, locale: str, key: str) -> str:
+        texts = await self.get_texts(realm, locale, fallback=False)
         return str(existing(texts.get(key), _TEXT_NOT_FOUND))
 
-    async def add(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
+    async def add_texts(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
         """Add or change texts of a language; raises InvalidInput, InvalidRequest."""
-        await self._put(acting, locale, parse_texts(document, ""))
+        await self._put_texts(acting, locale, parse_texts(document, ""))
 
-    async def put(self, acting: Acting, locale: str, key: str, text: str) -> None:
-        await self._put(acting, locale, {key: parse_text(text, key)})
+    async def put_text(self, acting: Acting, locale: str, key: str, text: str) -> None:
+        await self._put_texts(acting, locale, {key: parse_text(text, key)})
 
     async def remove_text(self, acting: Acting, locale: str, key: str) -> None:
         async with self._changes.begin(acting, alone=True) as change:
@@ -57,16 +60,16 @@ class Localizations(Administration):
             if key not in texts:
                 raise NotFound(_TEXT_NOT_FOUND)
             del texts[key]
-            await change.stores.documents.put(change.realm.id, _KIND, locale, texts)
+            await change.stores.documents.put_document(change.realm.id, _KIND, locale, texts)
             _record(change, locale, OperationType.UPDATE)
 
-    async def remove(self, acting: Acting, locale: str) -> None:
+    async def remove_texts(self, acting: Acting, locale: str) -> None:
         async with self._changes.begin(acting, alone=True) as change:
-            if not await change.stores.documents.remove(change.realm.id, _KIND, locale):
+            if not await change.stores.documents.remove_document(change.realm.id, _KIND, locale):
                 raise NotFound(f"No localization texts for locale {locale} found.")
             _record(change, locale, OperationType.DELETE)
 
-    async def _put(self, acting: Acting, locale: str, new: Mapping[str, str]) -> None:
+    async def _put_texts(self, acting: Acting, locale: str, new: Mapping[str, str]) -> None:
         if not is_locale(locale):
             raise InvalidRequest("A language is written as in BCP 47: en, pt-BR")
         async with self._changes.begin(acting, alone=True) as change:
@@ -74,13 +77,15 @@ class Localizations(Administration):
             if len(texts) > MOST_TEXTS:
                 raise InvalidRequest(f"A language has at most {MOST_TEXTS} texts")
             documents, realm_id = change.stores.documents, change.realm.id
-            if len({*await documents.list(realm_id, _KIND), locale}) > MOST_LOCALES:
+            if len({*await documents.list_documents(realm_id, _KIND), locale}) > MOST_LOCALES:
                 raise InvalidRequest(f"A realm has texts of at most {MOST_LOCALES} languages")
-            await documents.put(realm_id, _KIND, locale, texts)
+            await documents.put_document(realm_id, _KIND, locale, texts)
             _record(change, locale, OperationType.UPDATE)
 
     async def _known(self, change: Change, locale: str) -> dict[str, Any]:
-        return dict(await change.stores.documents.find(change.realm.id, _KIND, locale) or {})
+        return dict(
+            await change.stores.documents.find_document(change.realm.id, _KIND, locale) or {}
+        )
 
 
 def _record(change: Change, locale: str, operation: OperationType) -> None:

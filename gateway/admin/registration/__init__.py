@@ -24,8 +24,7 @@ from gateway.admin.registration.registrars import (
     not_authorized,
 )
 from gateway.admin.registration.tokens import (
-    ClientRegistrationTokens,
-    InitialAccesses,
+    RegistrationTokenAdministration,
     RegistrationTokens,
 )
 
@@ -34,6 +33,5 @@ from gateway.admin.registration.tokens import (
 class RegistrationUseCases:
     """Every use case of registration tokens and policies."""
 
-    client_tokens: ClientRegistrationTokens
-    initial_accesses: InitialAccesses
+    tokens: RegistrationTokenAdministration
     policy_providers: PolicyProviders

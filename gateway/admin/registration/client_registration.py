@@ -72,7 +72,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Turns what was sent into a document of the admin API; raises UnknownField, InvalidInput.
+    """Turns a sent description into a document of the admin API; raises UnknownField, InvalidInput.
 
     `scopes` returns the optional scopes that a known client is to have, None to leave them.
     """
@@ -118,7 +118,9 @@ async def require_free_certificate_name(
 
     A name that the client has had `before` is not examined again.
     """
-    if not certificate_terms(client) or (before is not None and _names(before) == _names(client)):
+    if not certificate_terms(client) or (
+        before is not None and _certificate_names(before) == _certificate_names(client)
+    ):
         return
     realm_id, most = client.realm_id, _MOST_RIVALS + 1
     terms = terms_of_rivals(client)
@@ -134,7 +136,7 @@ async def require_free_certificate_name(
             raise _refused("Another client of the realm has this name of certificates")
 
 
-def _names(client: Client) -> tuple[object, ...]:
+def _certificate_names(client: Client) -> tuple[object, ...]:
     return client.certificate_authentication, client.devices.template, certificate_terms(client)
 
 
@@ -170,7 +172,7 @@ class ClientRegistration:
     tokens: RegistrationTokens
     limiter: RateLimiter
 
-    async def register(
+    async def register_client(
         self, registrar: Registrar, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         """Register a client of a caller that `admit` has admitted."""
@@ -183,14 +185,16 @@ class ClientRegistration:
                     change, registrar.token_id
                 ):
                     raise not_authorized(_SPENT)
-                policies = await Policies.load(change.stores, change.realm.id, anonymous=anonymous)
+                policies = await Policies.load_policies(
+                    change.stores, change.realm.id, anonymous=anonymous
+                )
                 await policies.require_room(change.stores)
                 client = await self._registered(
                     change, policies.completed(whole), registrar, described
                 )
                 registrar.require_flows_and_levels_kept(client)
                 await require_free_certificate_name(change.stores, client)
-                await policies.require(change.stores, client, scopes=_scopes(whole))
+                await policies.require_permitted(change.stores, client, scopes=_scopes(whole))
                 token = await self.tokens.give(
                     change, client, anonymous=anonymous, origins=registrar.origins
                 )
@@ -199,7 +203,7 @@ class ClientRegistration:
     async def admit(self, registrar: Registrar, sent: Format, document: Mapping[str, Any]) -> None:
         """Require that a caller may register one more client, before that costs more.
 
-        The token, the address, what the document alone says, the room of the realm, and the share
+        The token, the address, the document by itself, the room of the realm, and the share
         of the network of a caller without a token. Documents that cannot be read are not counted.
         """
         registrar.require_new()
@@ -209,7 +213,7 @@ class ClientRegistration:
                 stores, acting.realm.id, registrar.token_id
             ):
                 raise not_authorized(_SPENT)
-            policies = await Policies.load(stores, acting.realm.id, anonymous=anonymous)
+            policies = await Policies.load_policies(stores, acting.realm.id, anonymous=anonymous)
             policies.require_sender(acting.address)
             with _metadata_refused():
                 new_client_document(sent.new_client(document))
@@ -233,13 +237,15 @@ class ClientRegistration:
         except AlreadyExists as error:
             raise RegistrationRefused(INVALID_METADATA, "Client Identifier in use") from error
 
-    async def view(self, registrar: Registrar, client_id: str) -> ClientView:
+    async def view_client(self, registrar: Registrar, client_id: str) -> ClientView:
         """Return a client by its public name."""
         acting = registrar.acting
         async with self.database.read() as stores:
             found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
             client = await registrar.require_view(stores, found)
-            policies = await Policies.load(stores, acting.realm.id, anonymous=registrar.anonymous)
+            policies = await Policies.load_policies(
+                stores, acting.realm.id, anonymous=registrar.anonymous
+            )
             policies.require_sender(acting.address)
             with _policies_refused():
                 await enforce_policies(
@@ -281,7 +287,7 @@ class ClientRegistration:
                 await require_free_certificate_name(change.stores, after, before)
                 by_itself = registrar.is_client
                 with registrar.rights_required():
-                    after = await self.clients.store(
+                    after = await self.clients.store_client(
                         change, before, after, caller, by_itself=by_itself
                     )
                 token = None
@@ -302,22 +308,22 @@ class ClientRegistration:
         document: Mapping[str, Any],
     ) -> Client:
         stores, anonymous = change.stores, registrar.anonymous
-        policies = await Policies.load(stores, change.realm.id, anonymous=anonymous)
+        policies = await Policies.load_policies(stores, change.realm.id, anonymous=anonymous)
         policies.require_sender(registrar.acting.address)
-        after = self.clients.merged(before, sent.changed_client(document))
+        after = self.clients.merge_document(before, sent.changed_client(document))
         registrar.require_flows_and_levels_kept(after, before)
         scopes = sent.scopes(document)
-        await policies.require(stores, after, before=before, scopes=scopes)
+        await policies.require_permitted(stores, after, before=before, scopes=scopes)
         if scopes is None:
             return after
         optional = tuple(name for name in scopes if name not in after.default_client_scopes)
         return await chosen_scopes(change.stores, replace(after, optional_client_scopes=optional))
 
-    async def remove(self, registrar: Registrar, client_id: str) -> None:
+    async def remove_client(self, registrar: Registrar, client_id: str) -> None:
         with _forbidden(Forbidden, InvalidRequest):
             async with self.changes.begin(registrar.acting) as change:
                 client = await self._get_for_update(change, registrar, client_id)
-                policies = await Policies.load(
+                policies = await Policies.load_policies(
                     change.stores, change.realm.id, anonymous=registrar.anonymous
                 )
                 policies.require_sender(registrar.acting.address)
@@ -379,7 +385,7 @@ def _policy_caller(registrar: Registrar) -> PolicyCaller:
 
 @contextmanager
 def _metadata_refused() -> Iterator[None]:
-    """Turn what is wrong with a client into the errors of RFC 7591."""
+    """Turn refusals of a client into the errors of RFC 7591."""
     try:
         with _forbidden(Forbidden), _policies_refused():
             yield

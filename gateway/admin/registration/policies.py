@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from gateway.admin.access import Acting, existing
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client
@@ -59,41 +59,40 @@ _PROVIDERS: Final = frozenset(each.id for each in POLICY_PROVIDERS)
 
 async def realm_policies(stores: Stores, realm_id: str) -> tuple[Component, ...]:
     """Return the policies of a realm."""
-    return policies_in(realm_id, await stores.documents.list(realm_id, _KIND))
+    return policies_in(realm_id, await stores.documents.list_documents(realm_id, _KIND))
 
 
 async def checked_policy(stores: Stores, realm_id: str, policy: Component) -> Component:
     """Return the policy with the settings that its provider has; raises UnusableSetting."""
-    scopes = [scope.name for scope in await stores.client_scopes.list(realm_id)]
+    scopes = [scope.name for scope in await stores.client_scopes.list_values(realm_id)]
     return replace(policy, config=checked_config(str(policy.provider_id), policy.config, scopes))
 
 
 async def put_policy(stores: Stores, realm_id: str, policy: Component) -> None:
     """Store a policy, in place of the one with its id."""
-    await stores.documents.put(realm_id, _KIND, str(policy.id), policy_document(policy))
+    await stores.documents.put_document(realm_id, _KIND, str(policy.id), policy_document(policy))
 
 
 async def remove_policy(stores: Stores, realm_id: str, policy_id: str) -> None:
     """Remove a policy; one of every new realm is marked as removed."""
     if policy_id in default_policies(realm_id):
-        await stores.documents.put(realm_id, _KIND, policy_id, GONE)
+        await stores.documents.put_document(realm_id, _KIND, policy_id, GONE)
     else:
-        await stores.documents.remove(realm_id, _KIND, policy_id)
+        await stores.documents.remove_document(realm_id, _KIND, policy_id)
 
 
-class RegistrationPolicies:
+class RegistrationPolicies(Administration):
     """The components of one type."""
 
     type = POLICY_TYPE
     providers = POLICY_PROVIDERS
 
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
-
-    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
+    async def list_components(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
         return await realm_policies(stores, realm.id)
 
-    async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
+    async def create_component(
+        self, acting: Acting, given: Component, document: Mapping[str, Any]
+    ) -> str:
         """Add a policy and return its id; raises InvalidRequest and UnusableSetting."""
         if given.provider_id not in _PROVIDERS:
             raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
@@ -110,12 +109,12 @@ class RegistrationPolicies:
             change.record(OperationType.CREATE, ResourceType.COMPONENT, path, document)
         return str(policy.id)
 
-    async def replace(
+    async def replace_component(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
         """Change a policy; raises NotFound, InvalidRequest, UnusableSetting, PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
-            current = await _one(change, component_id)
+            current = await _get_policy(change, component_id)
             if given.provider_id not in {None, current.provider_id}:
                 raise InvalidRequest("The provider of a policy cannot be changed: add another one")
             policy = replace(
@@ -130,10 +129,10 @@ class RegistrationPolicies:
             path = component_path(component_id)
             change.record(OperationType.UPDATE, ResourceType.COMPONENT, path, document)
 
-    async def remove(self, acting: Acting, component_id: str) -> None:
+    async def remove_component(self, acting: Acting, component_id: str) -> None:
         """Remove a policy; raises NotFound and PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
-            await _one(change, component_id)
+            await _get_policy(change, component_id)
             await remove_policy(change.stores, change.realm.id, component_id)
             path = component_path(component_id)
             change.record(OperationType.DELETE, ResourceType.COMPONENT, path)
@@ -146,15 +145,15 @@ class PolicyProviders:
         self._database = database
         self._mapper_types = mapper_types
 
-    async def list(self, realm: Realm) -> list[dict[str, Any]]:
+    async def list_providers(self, realm: Realm) -> list[dict[str, Any]]:
         """Return the providers with the client scopes and mapper types to choose from."""
         async with self._database.read() as stores:
-            scopes = await stores.client_scopes.list(realm.id)
+            scopes = await stores.client_scopes.list_values(realm.id)
         names = (scope.name for scope in scopes)
         return list(described_policies(names, self._mapper_types))
 
 
-async def _one(change: Change, component_id: str) -> Component:
+async def _get_policy(change: Change, component_id: str) -> Component:
     known = await realm_policies(change.stores, change.realm.id)
     found = existing(
         next((each for each in known if each.id == component_id), None), NO_SUCH_COMPONENT
@@ -170,14 +169,14 @@ _ANY_BELOW: Final = "*."
 
 
 class PolicyViolation(Exception):
-    """What a policy does not permit; `str()` is public."""
+    """A policy does not permit the client; `str()` is public."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
     """A client as it would be registered or changed; `before` is None for a new one.
 
-    `scopes` are those that were asked for, None where they stay; `offered` are the realm's default
+    `scopes` are the requested ones, None where they stay; `offered` are the realm's default
     and optional ones.
     """
 
@@ -189,7 +188,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationRule:
-    """What a policy does: sets fields of new clients, and raises PolicyViolation."""
+    """The rule of a policy: it sets fields of new clients, and raises PolicyViolation."""
 
     forced: Mapping[str, Any] = field(default_factory=dict)
     sender: Callable[[Component, str | None], None] = lambda _, __: None
@@ -298,13 +297,13 @@ RULES: Final[Mapping[str, RegistrationRule]] = {
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The policies of a realm for one caller; what they do not permit is RegistrationRefused."""
+    """The policies of a realm for one caller; violations raise RegistrationRefused."""
 
     realm_id: str
     policies: tuple[Component, ...]
 
     @classmethod
-    async def load(cls, stores: Stores, realm_id: str, *, anonymous: bool) -> Self:
+    async def load_policies(cls, stores: Stores, realm_id: str, *, anonymous: bool) -> Self:
         """Read the policies for a caller."""
         sub_type = ANONYMOUS if anonymous else AUTHENTICATED
         every = await realm_policies(stores, realm_id)
@@ -337,7 +336,7 @@ class Policies:
             whole = with_fields(whole, _rule(policy).forced)
         return whole
 
-    async def require(
+    async def require_permitted(
         self,
         stores: Stores,
         after: Client,
@@ -346,7 +345,7 @@ class Policies:
         scopes: Collection[str] | None = None,
     ) -> None:
         """Require that a client may be registered, or changed, as `after` says."""
-        listed = await stores.client_scopes.list(self.realm_id) if scopes else ()
+        listed = await stores.client_scopes.list_values(self.realm_id) if scopes else ()
         offered = {scope.name for scope in listed if scope.realm_default is not None}
         registration = Registration(after, before, scopes, offered)
         for policy in self.policies:

@@ -59,7 +59,7 @@ class RegistrationRefused(ApiRefusal):
 
 @dataclass(frozen=True, slots=True)
 class Registrar:
-    """The caller. `token` is the one that was sent, `token_id` the id of one of our own `kind`.
+    """The caller. `token` is the sent token, `token_id` the id of a token of our own `kind`.
 
     `anonymous` where its client was registered without a token. Pages of `origins` may call for it,
     also with the registration access tokens that it gets.
@@ -85,7 +85,7 @@ class Registrar:
     def require_new(self) -> None:
         """Raise RegistrationRefused for a bearer who may not register clients."""
         if self._is_bearer:
-            self._require(*_CREATE)
+            self._require_role(*_CREATE)
 
     async def require_view(self, stores: Stores, client: Client | None) -> Client:
         """Return the client; raises RegistrationRefused unless the caller may view it."""
@@ -101,7 +101,7 @@ class Registrar:
         self, stores: Stores, client: Client | None, text: str, *roles: AdminRole
     ) -> Client:
         if self._is_bearer:
-            self._require(*roles)
+            self._require_role(*roles)
             if client is None:
                 raise RegistrationRefused(
                     "invalid_request",
@@ -143,7 +143,7 @@ class Registrar:
     def _is_bearer(self) -> bool:
         return self.token is not None and self.kind is None
 
-    def _require(self, *roles: AdminRole) -> None:
+    def _require_role(self, *roles: AdminRole) -> None:
         if not self.acting.rights.has(*roles):
             raise forbidden()
 

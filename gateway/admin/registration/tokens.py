@@ -14,13 +14,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.clients import changing_client
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
@@ -89,7 +89,7 @@ class RegistrationTokens:
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
         return await self._signed(realm, claims | _for_pages(access.web_origins), now)
 
-    def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
+    def verify_token(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
         """Return the content of a token; raises InvalidToken unless it is one of ours and valid."""
         claims = realm.key_ring.verify_of_ourselves(token, now)
         if claims.get("iss") != self._issuer(realm.realm.name):
@@ -131,28 +131,27 @@ _KIND: Final = DocumentKind.CLIENT_INITIAL_ACCESS
 _MOST: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class InitialAccesses:
-    """The use cases. All raise StoreUnavailable."""
+class RegistrationTokenAdministration(Administration):
+    """Initial access tokens of a realm, and registration access tokens of its clients."""
 
-    database: Database
-    changes: Changes
-    tokens: RegistrationTokens
+    def __init__(self, changes: Changes, tokens: RegistrationTokens) -> None:
+        super().__init__(changes)
+        self._tokens = tokens
 
-    async def list(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return them, oldest first, without the tokens themselves."""
-        async with self.database.read() as stores:
+    async def list_accesses(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return the initial accesses, oldest first, without their tokens."""
+        async with self._database.read() as stores:
             return [render_initial_access(access) for access in await _list_accesses(stores, realm)]
 
-    async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
+    async def create_access(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
         """Issue an initial access token; raises InvalidInput and InvalidRequest."""
         expiration, count, origins = _parse_new_access(document)
-        async with self.changes.begin(acting, alone=True) as change:
+        async with self._changes.begin(acting, alone=True) as change:
             now = int(change.now.timestamp())
             access = InitialAccess(str(uuid4()), now, expiration, count, count, origins)
             await _remove_spent(change.stores, change.realm, now)
             await _store_access(change.stores, change.realm, access)
-            token = await self.tokens.initial(change.realm, access, change.now)
+            token = await self._tokens.initial(change.realm, access, change.now)
             change.record(
                 OperationType.CREATE,
                 ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
@@ -162,24 +161,16 @@ class InitialAccesses:
         answer = render_initial_access(access)
         return {"id": answer.pop("id"), "token": token, **answer}
 
-    async def remove(self, acting: Acting, access_id: str) -> None:
-        async with self.changes.begin(acting, alone=True) as change:
-            if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
+    async def remove_access(self, acting: Acting, access_id: str) -> None:
+        async with self._changes.begin(acting, alone=True) as change:
+            if await change.stores.documents.remove_document(change.realm.id, _KIND, access_id):
                 change.record(
                     OperationType.DELETE,
                     ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
                     f"clients-initial-access/{access_id}",
                 )
 
-
-class ClientRegistrationTokens:
-    """The use case."""
-
-    def __init__(self, changes: Changes, tokens: RegistrationTokens) -> None:
-        self._changes = changes
-        self._tokens = tokens
-
-    async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
+    async def renew_client_token(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Replace the client's token; return the client with it. Raises NotFound, Forbidden."""
         async with changing_client(self._changes, acting, client_id) as (change, client):
             token = await self._tokens.give(change, client)
@@ -209,7 +200,7 @@ async def has_registration_left(stores: Stores, realm_id: str, access_id: str) -
 
 
 async def _find_access(stores: Stores, realm_id: str, access_id: str) -> InitialAccess | None:
-    document = await stores.documents.find(realm_id, _KIND, access_id)
+    document = await stores.documents.find_document(realm_id, _KIND, access_id)
     return restore_initial_access(document) if document else None
 
 
@@ -226,7 +217,7 @@ def _parse_new_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[str,
 
 
 async def _list_accesses(stores: Stores, realm: Realm) -> list[InitialAccess]:
-    documents = await stores.documents.list(realm.id, _KIND)
+    documents = await stores.documents.list_documents(realm.id, _KIND)
     found = [restore_initial_access(document) for document in documents.values()]
     return sorted(found, key=lambda access: (access.timestamp, access.id))
 
@@ -239,8 +230,8 @@ async def _remove_spent(stores: Stores, realm: Realm, now: int) -> None:
             f"More than {_MOST} initial access tokens", WireFamily.OAUTH, code="invalid_request"
         )
     for access in spent:
-        await stores.documents.remove(realm.id, _KIND, access.id)
+        await stores.documents.remove_document(realm.id, _KIND, access.id)
 
 
 async def _store_access(stores: Stores, realm: Realm, access: InitialAccess) -> None:
-    await stores.documents.put(realm.id, _KIND, access.id, stored_initial_access(access))
+    await stores.documents.put_document(realm.id, _KIND, access.id, stored_initial_access(access))

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.admin.users.administration import (
-    UserActivation,
-    UserChanges,
-    UserCreation,
+    UserAdministration,
     invalidate_user,
 )
 from gateway.admin.users.credentials import (
@@ -29,7 +27,7 @@ from gateway.admin.users.listing import (
     store_missing_keys,
     summarize_user,
 )
-from gateway.admin.users.lockouts import Lockouts, UserLockout
+from gateway.admin.users.lockouts import LOCKOUTS_PATH, Lockouts, UserLockout
 from gateway.admin.users.profiles import (
     ProfileComponents,
     UserProfiles,
@@ -43,10 +41,8 @@ from gateway.authentication.new_users import NewUser, store_new_user, store_new_
 class UserUseCases:
     """Every use case of users."""
 
-    activation: UserActivation
+    administration: UserAdministration
     listing: UserListing
-    creation: UserCreation
-    changes: UserChanges
     credentials: UserCredentials
     groups: UserGroups
     profiles: UserProfiles

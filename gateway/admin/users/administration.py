@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from gateway.admin.access import Acting, existing, get_user, get_user_for_update, require_may_join
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.users.listing import user_document
 from gateway.authentication import brute_force_protection
 from gateway.authentication.brute_force_protection import is_locked_for_good, without_lockout_reason
@@ -33,13 +33,12 @@ from gateway.authentication.unique_names import (
     named_by_address,
     require_free_names,
 )
-from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import REQUIRED_ACTIONS, UPDATE_PASSWORD
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
@@ -140,7 +139,7 @@ def _validated(
 
 
 def _switched(user: User, before: User, given: UserInput) -> User:
-    """Return the user with the flags and actions that were sent; what was not sent stays."""
+    """Return the user with the sent flags and actions; omitted ones keep their values."""
     if given.enabled is True:
         user = replace(user, attributes=brute_force_protection.without_lockout_reason(user))
     known = before.required_actions
@@ -168,61 +167,7 @@ def _actions(asked: Sequence[str], known: Sequence[str], given: UserInput) -> tu
 _NAMES: Final = (USERNAME, EMAIL)
 
 
-class UserCreation:
-    """Creates users."""
-
-    def __init__(
-        self, database: Database, changes: Changes, passwords: PasswordChanges, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._passwords = passwords
-        self._clock = clock
-
-    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Create a user and return its id.
-
-        Raises AlreadyExists, InvalidRequest, InvalidInput (PasswordRefused, ProfileViolated too),
-        Forbidden for a group that gives rights beyond the caller's, Overloaded, StoreUnavailable.
-        """
-        given = parse_user_input(document, self._clock.now())
-        attempt = partial(self._attempt, acting, given, document)
-        return await until_unchanged(lambda: repeat_while_pending(attempt))
-
-    async def _attempt(
-        self,
-        acting: Acting,
-        given: UserInput,
-        document: Mapping[str, Any],
-        matches: PatternMatches,
-    ) -> str:
-        prepared = await self._prepared(acting, given, matches)
-        expected = partial(_expect, acting.realm, given)
-        async with self._changes.begin(acting, expect=expected) as change:
-            user = await new_user(change.stores, change.realm, given, change.now, matches)
-            if prepared is not None:
-                prepared.require_current(change.realm, user, ())
-            await _store(change, user, given, prepared)
-            path = f"users/{user.id}"
-            # Nothing is to be invalidated: that an id is unknown is remembered nowhere.
-            change.record(OperationType.CREATE, ResourceType.USER, path, document)
-        return user.id
-
-    async def _prepared(
-        self, acting: Acting, given: UserInput, matches: PatternMatches
-    ) -> PreparedPassword | None:
-        password = _new_password(given)
-        if password is None:
-            return None
-        async with self._database.read() as stores:
-            realm = existing(
-                await stores.realms.find_by_name(acting.realm.name), "Realm not found."
-            )
-            user = await new_user(stores, realm, given, self._clock.now(), matches)
-        return await self._passwords.prepare(realm, user, (), password)
-
-
-async def _store(
+async def _store_user(
     change: Change, user: User, given: UserInput, prepared: PreparedPassword | None
 ) -> None:
     stores, realm = change.stores, change.realm
@@ -274,86 +219,6 @@ def _credentials(
     )
 
 
-class UserChanges:
-    """Changes and removes users."""
-
-    def __init__(
-        self,
-        *,
-        database: Database,
-        changes: Changes,
-        passwords: PasswordChanges,
-        removal: AccountRemoval,
-        login_failures: LoginFailureStore,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._passwords = passwords
-        self._removal = removal
-        self._login_failures = login_failures
-        self._clock = clock
-
-    async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
-        """Change the fields that were sent.
-
-        Raises NotFound, Forbidden, PreconditionFailed, AlreadyExists, InvalidRequest, InvalidInput
-        (PasswordRefused, ProfileViolated among it), Overloaded and StoreUnavailable.
-        """
-        given = parse_user_input(document, self._clock.now())
-        attempt = partial(self._attempt, acting, user_id, given, document)
-        await until_unchanged(lambda: repeat_while_pending(attempt))
-
-    async def remove(self, acting: Acting, user_id: str) -> None:
-        """Remove a user, its sessions and its failures; raises NotFound, PreconditionFailed."""
-        async with self._changes.begin(acting) as change:
-            user = await get_user_for_update(change.stores, change.realm.id, user_id)
-            await _require_match(change, user)
-            await self._removal.remove(change.stores, user)
-            document = {"id": user.id, "username": user.username}
-            change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", document)
-            invalidate_user(change, user)
-        await self._removal.end_sessions(user)
-
-    async def _attempt(
-        self,
-        acting: Acting,
-        user_id: str,
-        given: UserInput,
-        document: Mapping[str, Any],
-        matches: PatternMatches,
-    ) -> None:
-        prepared = await self._prepared(acting, user_id, given, matches)
-        async with self._changes.begin(acting) as change:
-            before = await get_user_for_update(change.stores, change.realm.id, user_id)
-            await _require_match(change, before)
-            after = await changed_user(change.stores, change.realm, given, before, matches)
-            await require_free_names(change.stores, change.realm, after, before)
-            if prepared is not None:
-                await self._passwords.store(change.stores, change.realm, before, prepared)
-            await _store_hashed(change, before, given)
-            if after != before:
-                await change.stores.users.replace(after)
-            change.record(OperationType.UPDATE, ResourceType.USER, f"users/{before.id}", document)
-            invalidate_user(change, after)
-            if after.enabled and not before.enabled:
-                # Or the failures counted so far would lock the user at the next failed sign-in.
-                await self._login_failures.clear(change.realm.id, before.id)
-
-    async def _prepared(
-        self, acting: Acting, user_id: str, given: UserInput, matches: PatternMatches
-    ) -> PreparedPassword | None:
-        password = _new_password(given)
-        if password is None:
-            return None
-        async with self._database.read() as stores:
-            realm = existing(await stores.realms.find_by_name(acting.realm.name), "User not found")
-            user = await get_user(stores, realm.id, user_id)
-            await changed_user(stores, realm, given, user, matches)
-            held = await stores.users.credentials(realm.id, user.id)
-        return await self._passwords.prepare(realm, user, held, password)
-
-
 async def _require_match(change: Change, user: User) -> None:
     rights = change.acting.rights
     await change.require_loaded_match(user_document, change.stores, change.realm, rights, user)
@@ -386,28 +251,140 @@ async def _store_hashed(change: Change, user: User, given: UserInput) -> None:
         await users.set_credential(realm_id, own)
 
 
-class UserActivation:
-    """Enables, disables and unlocks users. All methods raise NotFound and StoreUnavailable.
+class UserAdministration(Administration):
+    """Creates, changes, enables, disables, unlocks and removes users.
 
-    The user profile is not applied: an account with invalid attributes can still be disabled.
+    All methods raise StoreUnavailable, and NotFound for an unknown user.
     """
 
-    def __init__(self, changes: Changes, failures: LoginFailureStore) -> None:
-        self._changes = changes
-        self._failures = failures
+    def __init__(
+        self,
+        changes: Changes,
+        passwords: PasswordChanges,
+        removal: AccountRemoval,
+        login_failures: LoginFailureStore,
+    ) -> None:
+        super().__init__(changes)
+        self._passwords = passwords
+        self._removal = removal
+        self._login_failures = login_failures
 
-    async def disable(self, acting: Acting, user_id: str) -> None:
-        """Disable a user: sign-ins and all its tokens are rejected."""
+    async def create_user(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Create a user and return its id.
+
+        Raises AlreadyExists, InvalidRequest, InvalidInput (PasswordRefused, ProfileViolated too),
+        Forbidden for a group that gives rights beyond the caller's, Overloaded, StoreUnavailable.
+        """
+        given = parse_user_input(document, self._clock.now())
+        attempt = partial(self._attempt_creation, acting, given, document)
+        return await until_unchanged(lambda: repeat_while_pending(attempt))
+
+    async def _attempt_creation(
+        self,
+        acting: Acting,
+        given: UserInput,
+        document: Mapping[str, Any],
+        matches: PatternMatches,
+    ) -> str:
+        prepared = await self._prepare_new_password(acting, given, matches)
+        expected = partial(_expect, acting.realm, given)
+        async with self._changes.begin(acting, expect=expected) as change:
+            user = await new_user(change.stores, change.realm, given, change.now, matches)
+            if prepared is not None:
+                prepared.require_current(change.realm, user, ())
+            await _store_user(change, user, given, prepared)
+            path = f"users/{user.id}"
+            # Nothing is to be invalidated: that an id is unknown is remembered nowhere.
+            change.record(OperationType.CREATE, ResourceType.USER, path, document)
+        return user.id
+
+    async def _prepare_new_password(
+        self, acting: Acting, given: UserInput, matches: PatternMatches
+    ) -> PreparedPassword | None:
+        password = _new_password(given)
+        if password is None:
+            return None
+        async with self._database.read() as stores:
+            realm = existing(
+                await stores.realms.find_by_name(acting.realm.name), "Realm not found."
+            )
+            user = await new_user(stores, realm, given, self._clock.now(), matches)
+        return await self._passwords.prepare(realm, user, (), password)
+
+    async def update_user(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
+        """Change the fields that were sent.
+
+        Raises NotFound, Forbidden, PreconditionFailed, AlreadyExists, InvalidRequest, InvalidInput
+        (PasswordRefused, ProfileViolated among it), Overloaded and StoreUnavailable.
+        """
+        given = parse_user_input(document, self._clock.now())
+        attempt = partial(self._attempt_update, acting, user_id, given, document)
+        await until_unchanged(lambda: repeat_while_pending(attempt))
+
+    async def remove_user(self, acting: Acting, user_id: str) -> None:
+        """Remove a user, its sessions and its failures; raises NotFound, PreconditionFailed."""
+        async with self._changes.begin(acting) as change:
+            user = await get_user_for_update(change.stores, change.realm.id, user_id)
+            await _require_match(change, user)
+            await self._removal.remove_account(change.stores, user)
+            document = {"id": user.id, "username": user.username}
+            change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", document)
+            invalidate_user(change, user)
+        await self._removal.end_sessions(user)
+
+    async def _attempt_update(
+        self,
+        acting: Acting,
+        user_id: str,
+        given: UserInput,
+        document: Mapping[str, Any],
+        matches: PatternMatches,
+    ) -> None:
+        prepared = await self._prepare_password(acting, user_id, given, matches)
+        async with self._changes.begin(acting) as change:
+            before = await get_user_for_update(change.stores, change.realm.id, user_id)
+            await _require_match(change, before)
+            after = await changed_user(change.stores, change.realm, given, before, matches)
+            await require_free_names(change.stores, change.realm, after, before)
+            if prepared is not None:
+                await self._passwords.store(change.stores, change.realm, before, prepared)
+            await _store_hashed(change, before, given)
+            if after != before:
+                await change.stores.users.replace(after)
+            change.record(OperationType.UPDATE, ResourceType.USER, f"users/{before.id}", document)
+            invalidate_user(change, after)
+            if after.enabled and not before.enabled:
+                # Or the failures counted so far would lock the user at the next failed sign-in.
+                await self._login_failures.clear(change.realm.id, before.id)
+
+    async def _prepare_password(
+        self, acting: Acting, user_id: str, given: UserInput, matches: PatternMatches
+    ) -> PreparedPassword | None:
+        password = _new_password(given)
+        if password is None:
+            return None
+        async with self._database.read() as stores:
+            realm = existing(await stores.realms.find_by_name(acting.realm.name), "User not found")
+            user = await get_user(stores, realm.id, user_id)
+            await changed_user(stores, realm, given, user, matches)
+            held = await stores.users.credentials(realm.id, user.id)
+        return await self._passwords.prepare(realm, user, held, password)
+
+    async def disable_user(self, acting: Acting, user_id: str) -> None:
+        """Disable a user: sign-ins and all its tokens are rejected.
+
+        The user profile is not applied: an account with invalid attributes can be disabled.
+        """
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _store_enabled(change, user, enabled=False)
             invalidate_user(change, user)
 
-    async def enable(self, acting: Acting, user_id: str) -> None:
+    async def enable_user(self, acting: Acting, user_id: str) -> None:
         """Enable a user, and end a lock-out."""
         await self._enable(acting, user_id, lambda _: True)
 
-    async def unlock(self, acting: Acting, user_id: str) -> bool:
+    async def unlock_user(self, acting: Acting, user_id: str) -> bool:
         """End a lock-out, temporary or permanent; return whether there was one.
 
         A user whom an administrator has disabled stays disabled.
@@ -422,7 +399,7 @@ class UserActivation:
         """
         cleared = None
         try:
-            cleared = await self._failures.clear(acting.realm.id, user_id)
+            cleared = await self._login_failures.clear(acting.realm.id, user_id)
         finally:
             async with self._changes.begin(acting) as change:
                 user = await get_user_for_update(change.stores, change.realm.id, user_id)

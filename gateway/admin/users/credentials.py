@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting, existing, get_user, get_user_for_update
-from gateway.admin.changes import Change, Changes
+from gateway.admin.changes import Administration, Change, Changes
 from gateway.admin.users.administration import invalidate_user
 from gateway.authentication.action_tokens import LinkMail, new_action_token
 from gateway.authentication.engine.proofs import current_credentials_mark
@@ -25,7 +25,6 @@ from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL
 from gateway.domain.mail import MailKind, MailNotSent, mail_server
 from gateway.domain.ports.credentials import PasswordMaker
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, MailFailed, NotFound, WireFamily
 from gateway.domain.secrets import Secret
@@ -86,15 +85,14 @@ class PrecomputedHashes:
 _SERVICE_ACCOUNT: Final = "You can not manage credentials for this user"
 
 
-class UserCredentials:
-    """The use cases. All raise NotFound and StoreUnavailable, those that change Forbidden."""
+class UserCredentials(Administration):
+    """The use cases. All raise NotFound and StoreUnavailable, changes also Forbidden."""
 
-    def __init__(self, database: Database, changes: Changes, passwords: PasswordChanges) -> None:
-        self._database = database
-        self._changes = changes
+    def __init__(self, changes: Changes, passwords: PasswordChanges) -> None:
+        super().__init__(changes)
         self._passwords = passwords
 
-    async def list(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+    async def list_credentials(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         """Return the credentials in their order, without secrets."""
         await self.require_user(realm, user_id)
         async with self._database.read() as stores:
@@ -116,7 +114,9 @@ class UserCredentials:
             raise InvalidRequest("Empty password not allowed", WireFamily.PROSE)
         await until_unchanged(lambda: self._attempt(acting, user_id, given))
 
-    async def label(self, acting: Acting, user_id: str, credential_id: str, text: str) -> None:
+    async def label_credential(
+        self, acting: Acting, user_id: str, credential_id: str, text: str
+    ) -> None:
         label = parse_label(text, "userLabel")
         if label is None:
             raise InvalidRequest(
@@ -130,14 +130,14 @@ class UserCredentials:
             await change.stores.users.update_label_and_priority(change.realm.id, named)
             _record_credential(change, user, f"credentials/{credential.id}/userLabel")
 
-    async def remove(self, acting: Acting, user_id: str, credential_id: str) -> None:
+    async def remove_credential(self, acting: Acting, user_id: str, credential_id: str) -> None:
         async with self._changes.begin(acting) as change:
             user, _, credential = await _get_credential(change, user_id, credential_id)
             await change.stores.users.remove_credential(change.realm.id, credential)
             _record_credential(change, user, f"credentials/{credential.id}")
 
-    async def move(
-        self, acting: Acting, user_id: str, credential_id: str, after: str | None
+    async def move_credential(
+        self, acting: Acting, user_id: str, credential_id: str, after: str | None = None
     ) -> None:
         """Move a credential behind `after`, or before all others where that is None."""
         async with self._changes.begin(acting) as change:
@@ -209,14 +209,14 @@ _NOT_EXECUTED: Final = "Failed to send execute actions email: "
 
 @dataclass(frozen=True, slots=True)
 class LinkRequest:
-    """What an administrator asks for; `lifespan` is in seconds."""
+    """The link that an administrator requests; `lifespan` is in seconds."""
 
     client_id: str | None = None
     redirect_uri: str | None = None
     lifespan: int | None = None
 
 
-class UserActionMails:
+class UserActionMails(Administration):
     """Puts the mails into the queue.
 
     `issuer` returns the URL of a realm by its name. Methods raise NotFound, Forbidden,
@@ -227,7 +227,7 @@ class UserActionMails:
     def __init__(
         self, changes: Changes, directory: Directory, issuer: Callable[[str], str]
     ) -> None:
-        self._changes = changes
+        super().__init__(changes)
         self._directory = directory
         self._issuer = issuer
 
@@ -246,7 +246,7 @@ class UserActionMails:
         kinds = ActionTokenKind.VERIFY_EMAIL, MailKind.EMAIL_VERIFICATION
         async with self._changes.begin(acting) as change:
             try:
-                await self._send(change, user_id, asked, kinds)
+                await self._queue_mail(change, user_id, asked, kinds)
             except MailNotSent as failure:
                 raise MailFailed(_NOT_VERIFIED, str(failure)) from failure
             change.record(
@@ -260,12 +260,12 @@ class UserActionMails:
         wanted = tuple(dict.fromkeys(actions))
         async with self._changes.begin(acting) as change:
             try:
-                await self._send(change, user_id, asked, kinds, wanted)
+                await self._queue_mail(change, user_id, asked, kinds, wanted)
             except MailNotSent as failure:
                 raise MailFailed(f"{_NOT_EXECUTED}{failure}", str(failure)) from failure
             change.record(OperationType.ACTION, ResourceType.USER, f"users/{user_id}/{path}")
 
-    async def _send(
+    async def _queue_mail(
         self,
         change: Change,
         user_id: str,

@@ -27,7 +27,7 @@ _NO_ROLES = EffectiveRoles()
 class UserGroups(Administration):
     """The use cases. All raise NotFound and StoreUnavailable."""
 
-    async def page(
+    async def list_groups(
         self, realm: Realm, user_id: str, search: str, page: ListingPage, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return those of the user's groups whose names contain `search`, by name."""
@@ -38,11 +38,11 @@ class UserGroups(Administration):
                 return [group_answer(group, GroupDetails()) for group in groups]
             return await _whole(stores, realm.id, groups)
 
-    async def count(self, realm: Realm, user_id: str, search: str) -> int:
+    async def count_groups(self, realm: Realm, user_id: str, search: str) -> int:
         async with self._database.read() as stores:
             return len(await _matching(stores, realm, user_id, search))
 
-    async def join(self, acting: Acting, user_id: str, group_id: str) -> None:
+    async def join_group(self, acting: Acting, user_id: str, group_id: str) -> None:
         """Add the user to a group; raises Forbidden if it gives more rights than the caller has."""
         async with self._changes.begin(acting) as change:
             user, group = await _both(change, user_id, group_id)
@@ -51,7 +51,7 @@ class UserGroups(Administration):
                 await change.stores.groups.join(change.realm.id, user.id, group.id)
                 await _record(change, OperationType.CREATE, user, group)
 
-    async def leave(self, acting: Acting, user_id: str, group_id: str) -> None:
+    async def leave_group(self, acting: Acting, user_id: str, group_id: str) -> None:
         async with self._changes.begin(acting) as change:
             user, group = await _both(change, user_id, group_id)
             if await _is_member(change, user, group):
@@ -69,7 +69,7 @@ async def _matching(stores: Stores, realm: Realm, user_id: str, search: str) -> 
 
 async def _both(change: Change, user_id: str, group_id: str) -> tuple[User, Group]:
     user = await get_user_for_update(change.stores, change.realm.id, user_id)
-    group = await change.stores.group_catalogue.find(change.realm.id, group_id)
+    group = await change.stores.group_catalogue.find_group(change.realm.id, group_id)
     return user, existing(group, "Group not found")
 
 

@@ -23,6 +23,7 @@ from gateway.admin.access import (
     load_roles,
     require_one_answer,
 )
+from gateway.admin.changes import Administration
 from gateway.admin.users.lockouts import Lockouts, UserLockout
 from gateway.authentication.brute_force_protection import LOCKOUT_ATTRIBUTE
 from gateway.authentication.realm_profile import (
@@ -126,20 +127,17 @@ def _access(rights: Rights) -> dict[str, bool]:
     }
 
 
-class UserListing:
+class UserListing(Administration):
     """Reads users for administrators. All methods raise Forbidden and StoreUnavailable."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def page(
+    async def list_users(
         self, realm: Realm, rights: Rights, query: UserQuery, page: ListingPage, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return the users of the page; raises TooMany, also for a search that costs too much.
 
         A caller that may only query users sees none: each of them takes the right to view it.
         """
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return []
         async with self._database.read() as stores:
@@ -158,9 +156,9 @@ class UserListing:
         async with self._database.read() as stores:
             return await _matching(stores, realm, query, first, maximum)
 
-    async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
+    async def count_users(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
         """Return how many users match, of those the caller may view; raises TooMany as `page`."""
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return 0
         async with self._database.read() as stores:
@@ -168,23 +166,23 @@ class UserListing:
                 return len(await _by_id(stores, realm, query.search))
             account = await _service_account(stores, realm, query)
             with _costly_refused():
-                return len(account) + await stores.users.count(realm.id, query)
+                return len(account) + await stores.users.count_users(realm.id, query)
 
-    async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
+    async def get_user_document(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
         """Return the user; raises NotFound for callers that may query users."""
-        rights.require(*QUERY_USERS)
+        rights.require_role(*QUERY_USERS)
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
-            rights.require(*VIEW_USERS)
+            rights.require_role(*VIEW_USERS)
             return await user_document(stores, realm, rights, user)
 
-    async def metadata(self, realm: Realm) -> dict[str, Any]:
+    async def get_metadata(self, realm: Realm) -> dict[str, Any]:
         """Return the profile metadata of existing users."""
         async with self._database.read() as stores:
             document = await profile_document(stores, realm)
         return render_metadata(document, rules_in(realm, document), realm.login, known=True)
 
-    async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
+    async def get_unmanaged_attributes(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name but shows."""
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
@@ -225,7 +223,7 @@ async def _matching(
     account = await _service_account(stores, realm, query)
     shown = account[first : first + maximum]
     rest = max(first - len(account), 0)
-    return shown + await stores.users.search(realm.id, query, rest, maximum - len(shown))
+    return shown + await stores.users.search_users(realm.id, query, rest, maximum - len(shown))
 
 
 async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> tuple[User, ...]:
@@ -269,7 +267,7 @@ async def summarize_user(
         roles = await load_roles(stores, realm)
         credentials = await stores.users.credentials(realm.id, user.id)
     try:
-        lockout = await lockouts.of_user(realm, user.id)
+        lockout = await lockouts.get_lockout(realm, user.id)
     except StoreUnavailable as failure:
         if failure.store == "sql":
             raise
@@ -331,7 +329,7 @@ async def list_look_alikes(stores: Stores) -> tuple[LookAlike, ...]:
         other = await _user_with_key(stores, user)
         if other is not None:
             found.append(_pair_of_names(other, user))
-    for realm in await stores.realms.list():
+    for realm in await stores.realms.list_realms():
         if not realm.login.duplicate_emails_allowed:
             users = await stores.users.with_repeated_addresses(realm.id, _MOST)
             found.extend(_pairs(realm.id, users))

@@ -4,7 +4,7 @@ Temporary lock-outs are in Redis; a permanent one disables the user in SQL.
 Keycloak: 4.3 (attack detection); the list of all lock-outs is our addition
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -15,14 +15,15 @@ from gateway.admin.access import (
     has_every_right,
     may_control_user,
 )
+from gateway.admin.changes import Administration, Changes
 from gateway.authentication import brute_force_protection
-from gateway.domain.clock import Clock
+from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.login_failures import LoginFailures, LoginFailureStore
-from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.users import User, UserQuery
 
 _FOR_EVER: Final = 2**63 - 1
+LOCKOUTS_PATH: Final = "attack-detection/brute-force/users"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +76,14 @@ class UserLockout:
         }
 
 
-class Lockouts:
+class Lockouts(Administration):
     """The use cases. All methods raise StoreUnavailable."""
 
-    def __init__(self, database: Database, failures: LoginFailureStore, clock: Clock) -> None:
-        self._database = database
+    def __init__(self, changes: Changes, failures: LoginFailureStore) -> None:
+        super().__init__(changes)
         self._failures = failures
-        self._clock = clock
 
-    async def of_user(self, realm: Realm, user_id: str) -> UserLockout:
+    async def get_lockout(self, realm: Realm, user_id: str) -> UserLockout:
         """Return the failures of a user; an unknown user has none."""
         async with self._database.read() as stores:
             user = await stores.users.find_by_id(realm.id, user_id)
@@ -92,7 +92,7 @@ class Lockouts:
         record = await self._failures.record(realm.id, user_id)
         return self._lockout(user, record)
 
-    async def list(self, realm: Realm) -> tuple[UserLockout, ...]:
+    async def list_lockouts(self, realm: Realm) -> tuple[UserLockout, ...]:
         """Return all users who are locked out, by the end of the lock-out, permanent ones last."""
         locked = await self._failures.locked(realm.id)
         async with self._database.read() as stores:
@@ -107,7 +107,7 @@ class Lockouts:
                     brute_force_protection.LOCKOUT_ATTRIBUTE: brute_force_protection.LOCKOUT_REASON
                 },
             )
-            for_good = await stores.users.search(realm.id, query, 0, LARGEST_ANSWER)
+            for_good = await stores.users.search_users(realm.id, query, 0, LARGEST_ANSWER)
         records = dict(locked)
         temporary = [
             self._lockout(user, record)
@@ -119,23 +119,39 @@ class Lockouts:
         ]
         return (*temporary, *permanent)
 
-    async def clear(self, realm: Realm, user_id: str) -> bool:
-        """Clear a user's failures and a temporary lock-out; return whether there were any."""
-        return await self._failures.clear(realm.id, user_id)
+    async def render_lockouts(self, realm: Realm) -> Sequence[Mapping[str, Any]]:
+        """Return the JSON objects of all current lock-outs."""
+        return [lockout.listed() for lockout in await self.list_lockouts(realm)]
 
-    async def clear_all(self, acting: Acting) -> int:
-        """Clear every user's failures; return how many had any.
+    async def render_status(self, realm: Realm, user_id: str) -> dict[str, Any]:
+        """Return the failures of a user in Keycloak's shape."""
+        return (await self.get_lockout(realm, user_id)).status()
+
+    async def clear_user(self, acting: Acting, user_id: str) -> None:
+        """Clear a user's failures and a temporary lock-out."""
+        await self._failures.clear(acting.realm.id, user_id)
+        await self._record(acting, f"{LOCKOUTS_PATH}/{user_id}")
+
+    async def clear_users(self, acting: Acting) -> None:
+        """Clear every user's failures.
 
         A caller without all administrative roles clears those of the users that it may control:
         the failures of the others limit the guessing of their passwords.
         """
         realm_id = acting.realm.id
         if has_every_right(acting):
-            return await self._failures.clear_realm(realm_id)
-        locked = [user for user, _ in await self._failures.locked(realm_id)]
-        async with self._database.read() as stores:
-            controlled = [user for user in locked if await may_control_user(acting, stores, user)]
-        return sum([await self._failures.clear(realm_id, user) for user in controlled])
+            await self._failures.clear_realm(realm_id)
+        else:
+            locked = [user for user, _ in await self._failures.locked(realm_id)]
+            async with self._database.read() as stores:
+                mine = [user for user in locked if await may_control_user(acting, stores, user)]
+            for user_id in mine:
+                await self._failures.clear(realm_id, user_id)
+        await self._record(acting, LOCKOUTS_PATH)
+
+    async def _record(self, acting: Acting, path: str) -> None:
+        async with self._changes.begin(acting) as change:
+            change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
 
     def _lockout(self, user: User, record: LoginFailures) -> UserLockout:
         permanent = record.permanent or brute_force_protection.is_locked_for_good(user)

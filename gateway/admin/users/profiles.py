@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting
-from gateway.admin.changes import Administration, Change, Changes
+from gateway.admin.changes import Administration, Change
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.authentication.realm_profile import (
     profile_document,
@@ -49,16 +49,16 @@ _PROVIDER: Final = ProviderDescription(
 class UserProfiles(Administration):
     """The use cases. All raise StoreUnavailable."""
 
-    async def read(self, realm: Realm) -> Mapping[str, Any]:
+    async def get_profile(self, realm: Realm) -> Mapping[str, Any]:
         async with self._database.read() as stores:
             return await profile_document(stores, realm)
 
-    async def metadata(self, realm: Realm) -> dict[str, Any]:
+    async def get_metadata(self, realm: Realm) -> dict[str, Any]:
         """Return the profile metadata of new users."""
-        document = await self.read(realm)
+        document = await self.get_profile(realm)
         return render_metadata(document, rules_in(realm, document), realm.login, known=False)
 
-    async def replace(
+    async def replace_profile(
         self, acting: Acting, document: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """Store another profile, None for the standard one, and return it; raises InvalidInput."""
@@ -108,7 +108,7 @@ async def import_profile(stores: Stores, realm: Realm, profile: StoredProfile | 
 
 
 async def _require_usable(stores: Stores, realm: Realm, profile: StoredProfile) -> None:
-    scopes = await stores.client_scopes.list(realm.id)
+    scopes = await stores.client_scopes.list_values(realm.id)
     require_usable_profile(profile.document, [scope.name for scope in scopes])
 
 
@@ -118,19 +118,18 @@ async def profile_components(stores: Stores, realm: Realm) -> tuple[Component, .
     return () if stored is None else (profile_component(realm.id, stored),)
 
 
-class ProfileComponents:
+class ProfileComponents(Administration):
     """The components of one type: the user profile."""
 
     type = PROFILE_TYPE
     providers = (_PROVIDER,)
 
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
-
-    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
+    async def list_components(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
         return await profile_components(stores, realm)
 
-    async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
+    async def create_component(
+        self, acting: Acting, given: Component, document: Mapping[str, Any]
+    ) -> str:
         """Store a profile and return its id.
 
         Raises InvalidRequest, UnusableSetting, InvalidInput, or AlreadyExists where there is one.
@@ -149,7 +148,7 @@ class ProfileComponents:
             change.record(OperationType.CREATE, _RECORDED, component_path(profile.id), document)
         return profile.id
 
-    async def replace(
+    async def replace_component(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
         """Change the profile; raises what `create` does, and NotFound."""
@@ -164,7 +163,7 @@ class ProfileComponents:
             path = component_path(component_id)
             change.record(OperationType.UPDATE, _RECORDED, path, document)
 
-    async def remove(self, acting: Acting, component_id: str) -> None:
+    async def remove_component(self, acting: Acting, component_id: str) -> None:
         """Restore the standard profile; raises NotFound."""
         async with self._changes.begin(acting, alone=True) as change:
             await _known(change, component_id)

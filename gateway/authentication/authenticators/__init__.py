@@ -1,5 +1,7 @@
 """The authenticators of flows, with their table."""
 
+from collections.abc import Mapping
+
 from gateway.authentication.authenticators.certificates import CertificateForm, CertificateUsername
 from gateway.authentication.authenticators.cookie_and_access import (
     AllowAccess,
@@ -41,12 +43,19 @@ from gateway.authentication.services import AuthenticationServices
 from gateway.authentication.web_authn import Passkeys
 
 
-def authenticators(services: AuthenticationServices) -> tuple[Authenticator, ...]:
-    """Return every authenticator that acts."""
+class _Authenticators(dict[str, Authenticator]):
+    """Authenticators by id; a name that is not among them gets a substitute, which refuses."""
+
+    def __missing__(self, name: str) -> Authenticator:
+        return Unavailable(name)
+
+
+def authenticators(services: AuthenticationServices) -> Mapping[str, Authenticator]:
+    """Return every authenticator that acts, by id, and a substitute for any other id."""
     accounts, database, keys = services.accounts, services.database, services.keys
     passwords, codes = services.passwords, services.codes
     passkeys, certificate_users = Passkeys(keys), CertificateUsers(accounts)
-    return (
+    every: tuple[Authenticator, ...] = (
         CookieAuthenticator(accounts),
         UsernamePasswordForm(accounts, passwords, passkeys),
         UsernameForm(accounts, passkeys),
@@ -73,3 +82,4 @@ def authenticators(services: AuthenticationServices) -> tuple[Authenticator, ...
         ResetPassword(),
         ResetOtp(services.updates),
     )
+    return _Authenticators({each.id: each for each in every})

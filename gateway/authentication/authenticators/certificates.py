@@ -13,13 +13,13 @@ from gateway.authentication.certificate_users import (
     prove_certificate,
 )
 from gateway.authentication.engine.sign_in import (
+    Authenticator,
     AuthenticatorOutcome,
     Config,
     Form,
     Result,
     SecretCheck,
-    SignIn,
-    WithoutForm,
+    SignInAttempt,
 )
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -34,7 +34,7 @@ from gateway.domain.flows import CERTIFICATE, CERTIFICATE_FORM
 from gateway.domain.users import User
 
 
-class CertificateUsername(WithoutForm):
+class CertificateUsername(Authenticator):
     """`direct-grant-auth-x509-username`: the certificate of the TLS client names the user.
 
     Finds the user of the certificate; a locked account is refused as one without a password.
@@ -47,9 +47,9 @@ class CertificateUsername(WithoutForm):
     def __init__(self, users: CertificateUsers) -> None:
         self._users = users
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the check of the account; raises CertificateRejected."""
-        account, name, _ = await self._users.find(sign_in, config)
+        account, name, _ = await self._users.find_account(sign_in, config)
         sign_in.identify(account, name)
         return SecretCheck(CERTIFICATE_CREDENTIAL, prove_certificate)
 
@@ -59,7 +59,7 @@ _SHOWN: Final = "certificate-shown"
 _CANCEL: Final = "cancel"
 
 
-class CertificateForm:
+class CertificateForm(Authenticator):
     """`auth-x509-client-username-form`: the certificate of the browser names the user.
 
     Finds the user of the certificate, and asks whether to sign in as that user.
@@ -72,22 +72,15 @@ class CertificateForm:
     """
 
     id: ClassVar = CERTIFICATE_FORM
-    needs_user: ClassVar[bool] = False
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, users: CertificateUsers) -> None:
         self._users = users
 
-    def is_configured(self, account: Account) -> bool:
-        """Return True: there is nothing to set up."""
-        del account
-        return True
-
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the page, or the check of the account where the flow leaves the page out."""
         return await self._decide(sign_in, config, confirmed=None)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return the check of the account; ATTEMPTED where the user ignores the certificate."""
         shown = sign_in.notes.get(_SHOWN)
         sign_in.note(_SHOWN, None)
@@ -95,13 +88,15 @@ class CertificateForm:
             return AuthenticatorOutcome.ATTEMPTED
         return await self._decide(sign_in, config, confirmed=shown)
 
-    async def _decide(self, sign_in: SignIn, config: Config, *, confirmed: str | None) -> Result:
+    async def _decide(
+        self, sign_in: SignInAttempt, config: Config, *, confirmed: str | None
+    ) -> Result:
         certificate = sign_in.context.certificate
         if certificate is None:
             return AuthenticatorOutcome.ATTEMPTED
         sign_in.event_details |= certificate.evidence.leaf.event_details
         try:
-            account, name, options = await self._users.find(sign_in, config)
+            account, name, options = await self._users.find_account(sign_in, config)
             user = _require_user(sign_in, account, name)
         except SignInRefused as refusal:
             sign_in.failure, sign_in.information = refusal, MessageKey.CERTIFICATE_NOT_ACCEPTED
@@ -115,7 +110,7 @@ class CertificateForm:
         return _certificate_check(sign_in, account, name)
 
 
-def _require_user(sign_in: SignIn, account: Account, name: str) -> User:
+def _require_user(sign_in: SignInAttempt, account: Account, name: str) -> User:
     """Return the user; raises SignInRefused for none, a disabled one, or one who is another.
 
     Another than the one whom a step before has named, such as the session of the browser. The event
@@ -142,7 +137,7 @@ def _certificate_page(certificate: ClientCertificate, user: User, *, is_other: b
     return Challenge(FormName.CERTIFICATE, fields, message, is_error=is_other)
 
 
-def _certificate_check(sign_in: SignIn, account: Account, name: str) -> SecretCheck:
+def _certificate_check(sign_in: SignInAttempt, account: Account, name: str) -> SecretCheck:
     """Return the check that the guard may refuse, as that of a password."""
     before, details = sign_in.account, dict(sign_in.event_details)
     sign_in.identify(account, name)

@@ -19,13 +19,13 @@ from gateway.authentication.engine.levels import (
 )
 from gateway.authentication.engine.sign_in import (
     BROWSER_SESSION,
+    Authenticator,
     AuthenticatorOutcome,
     BrowserSession,
     Config,
     Result,
-    SignIn,
+    SignInAttempt,
     SignInContext,
-    WithoutForm,
 )
 from gateway.authentication.errors import AccessDenied, SessionLimitExceeded
 from gateway.domain.authentication import MessageKey
@@ -44,7 +44,7 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 
 
-class CookieAuthenticator(WithoutForm):
+class CookieAuthenticator(Authenticator):
     """`auth-cookie`: the session of the browser signs its user in.
 
     It fails where credentials are required again, or a higher level of authentication than the
@@ -56,7 +56,7 @@ class CookieAuthenticator(WithoutForm):
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return ATTEMPTED where the session is not enough."""
         del config
         browser = sign_in.context.browser_session
@@ -67,7 +67,9 @@ class CookieAuthenticator(WithoutForm):
         sign_in.note(BROWSER_SESSION, browser.session.id)
         return await self._by_session(sign_in, browser)
 
-    async def _by_session(self, sign_in: SignIn, browser: BrowserSession) -> AuthenticatorOutcome:
+    async def _by_session(
+        self, sign_in: SignInAttempt, browser: BrowserSession
+    ) -> AuthenticatorOutcome:
         notes = browser.session.notes
         for name in (LEVELS_NOTE, FLOW_LEVELS_NOTE):
             sign_in.note(name, notes.get(name))
@@ -98,7 +100,7 @@ _CLIENT_LIMIT: Final = "userClientLimit"
 _TERMINATE: Final = "Terminate oldest session"
 
 
-class UserSessionLimits(WithoutForm):
+class UserSessionLimits(Authenticator):
     """`user-session-limits`: how many sessions a user may have, in the realm and of the client.
 
     Refuses another session, or ends those not refreshed for longest, by `behavior`; their clients
@@ -116,7 +118,7 @@ class UserSessionLimits(WithoutForm):
         self._sessions = sessions
         self._database = database
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Raise SessionLimitExceeded where there are as many as allowed and none is to end."""
         found = await self._sessions.of_user(sign_in.realm.id, sign_in.user.id)
         browser = sign_in.context.browser_session
@@ -132,7 +134,7 @@ class UserSessionLimits(WithoutForm):
         return AuthenticatorOutcome.SUCCEEDED
 
     async def _make_room(
-        self, sign_in: SignIn, config: Config, oldest: Sequence[UserSession]
+        self, sign_in: SignInAttempt, config: Config, oldest: Sequence[UserSession]
     ) -> None:
         if config.get("behavior") != _TERMINATE:
             text = config.get("errorMessage")
@@ -149,18 +151,18 @@ def _excess(count: int, limit: str | None) -> int:
     return max(0, count - allowed + 1) if allowed > 0 else 0
 
 
-class AllowAccess(WithoutForm):
+class AllowAccess(Authenticator):
     """`allow-access-authenticator`: succeeds always."""
 
     id: ClassVar = ALLOW
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED."""
         del sign_in, config
         return AuthenticatorOutcome.SUCCEEDED
 
 
-class DenyAccess(WithoutForm):
+class DenyAccess(Authenticator):
     """`deny-access-authenticator`: fails always.
 
     Refuses the user; `denyErrorMessage` replaces the text.
@@ -173,21 +175,21 @@ class DenyAccess(WithoutForm):
         del account
         return False
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         text = config.get("denyErrorMessage")
         user = sign_in.found_user
         raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)
 
 
-class Unavailable(WithoutForm):
+class Unavailable(Authenticator):
     """An authenticator by its id that never succeeds.
 
     A flow passes it over, and fails where it requires it. Identity providers and Kerberos are
     never configured, which Keycloak treats alike.
     """
 
-    def __init__(self, authenticator: str) -> None:
-        self.id = authenticator
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def is_configured(self, account: Account) -> bool:
         """Return whether the user has the credential that it would check.
@@ -195,12 +197,12 @@ class Unavailable(WithoutForm):
         True where that is unknown: a flow that asks for what users have set up then fails, rather
         than asking for less.
         """
-        kind = UNAVAILABLE_CREDENTIALS.get(self.id)
+        kind = UNAVAILABLE_CREDENTIALS.get(self._name)
         if kind is None:
-            return self.id not in NEVER_SET_UP
+            return self._name not in NEVER_SET_UP
         return bool(account.credentials_of(kind))
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return ATTEMPTED."""
         del sign_in, config
         return AuthenticatorOutcome.ATTEMPTED

@@ -10,12 +10,12 @@ from typing import ClassVar, Final
 
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.sign_in import (
+    Authenticator,
     Config,
     Form,
     Result,
     SecretCheck,
-    SignIn,
-    WithoutForm,
+    SignInAttempt,
 )
 from gateway.authentication.one_time_passwords import OTP, OneTimePasswordCheck
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodeCheck, RecoveryCodes
@@ -28,7 +28,7 @@ from gateway.domain.users import Credential
 
 def code_check(
     checks: OneTimePasswordCheck,
-    sign_in: SignIn,
+    sign_in: SignInAttempt,
     device: Credential | None,
     given: str | None,
     again: Callable[[MessageKey], Challenge] | None = None,
@@ -48,7 +48,7 @@ CODE_FIELD: Final = "otp"
 _DEVICE_FIELDS: Final = ("selectedCredentialId", "credentialId")
 
 
-class OneTimeCodeForm:
+class OneTimeCodeForm(Authenticator):
     """`auth-otp-form`: a one-time code on a page; a user with several devices may choose.
 
     Checks the code of the device that the user has chosen, or of the first one.
@@ -58,21 +58,20 @@ class OneTimeCodeForm:
 
     id: ClassVar = CODE_FORM
     needs_user: ClassVar[bool] = True
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, checks: OneTimePasswordCheck) -> None:
         self._checks = checks
 
     def is_configured(self, account: Account) -> bool:
-        """Return whether the user has a device; one that does not exist is taken to have one."""
+        """Return whether the user has a device; an unknown user counts as one with a device."""
         return account.user is None or bool(account.devices)
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         del config
         return _one_time_code_form(sign_in, None)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the submitted code."""
         del config
         chosen = next((form[name] for name in _DEVICE_FIELDS if form.get(name)), None)
         device = _device(sign_in, chosen)
@@ -82,13 +81,13 @@ class OneTimeCodeForm:
         return code_check(self._checks, sign_in, device, form.get(CODE_FIELD), again)
 
 
-def _device(sign_in: SignIn, chosen: str | None) -> Credential | None:
+def _device(sign_in: SignInAttempt, chosen: str | None) -> Credential | None:
     devices = () if sign_in.account is None else sign_in.account.devices
     return next((one for one in devices if chosen in (None, one.id)), None)
 
 
 def _one_time_code_form(
-    sign_in: SignIn, chosen: str | None, message: MessageKey | None = None
+    sign_in: SignInAttempt, chosen: str | None, message: MessageKey | None = None
 ) -> Challenge:
     held = () if sign_in.account is None else sign_in.account.devices
     selected = _device(sign_in, chosen) or _device(sign_in, None)
@@ -106,7 +105,7 @@ def _one_time_code_form(
     )
 
 
-class ValidateOneTimePassword(WithoutForm):
+class ValidateOneTimePassword(Authenticator):
     """`direct-grant-validate-otp`: the code of the user's first device, in the password grant."""
 
     id: ClassVar = CODE
@@ -119,8 +118,8 @@ class ValidateOneTimePassword(WithoutForm):
         """Return whether the user has a device."""
         return bool(account.devices)
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the check of what was sent."""
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
+        """Return the check of the code in the request."""
         del config
         devices = () if sign_in.account is None else sign_in.account.devices
         given = sign_in.context.form.get(CODE_FIELD)
@@ -130,7 +129,7 @@ class ValidateOneTimePassword(WithoutForm):
 _RECOVERY_CODE_FIELD: Final = "recoveryCodeInput"
 
 
-class RecoveryCodeForm:
+class RecoveryCodeForm(Authenticator):
     """`auth-recovery-authn-code-form`: the next code of the user's list of recovery codes.
 
     Asks for the next code by its number, and uses it up.
@@ -140,21 +139,20 @@ class RecoveryCodeForm:
 
     id: ClassVar = RECOVERY_CODE_FORM
     needs_user: ClassVar[bool] = True
-    asks_everyone: ClassVar[bool] = False
 
     def __init__(self, checks: RecoveryCodeCheck) -> None:
         self._checks = checks
 
     def is_configured(self, account: Account) -> bool:
-        """Return whether the user has codes; one that does not exist is taken to have some."""
+        """Return whether the user has codes; an unknown user counts as one with codes."""
         return account.user is None or _held_recovery_codes(account) is not None
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         del config
         return _recovery_code_form(sign_in, None)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted; a missing code is a wrong one."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the submitted code; a missing code is a wrong code."""
         del config
         code, held = (
             Secret(form.get(_RECOVERY_CODE_FIELD, "")),
@@ -181,7 +179,7 @@ def _held_recovery_codes(account: Account | None) -> Credential | None:
     return next(iter(found), None)
 
 
-def _recovery_code_form(sign_in: SignIn, message: MessageKey | None) -> Challenge:
+def _recovery_code_form(sign_in: SignInAttempt, message: MessageKey | None) -> Challenge:
     held = _held_recovery_codes(sign_in.account)
     number = 1 if held is None else RecoveryCodes.of(held).number
     return Challenge(

@@ -14,18 +14,17 @@ from gateway.authentication.accounts import Account, Accounts, unknown_account
 from gateway.authentication.action_tokens import LinkMail, new_action_token, user_action_lifespan
 from gateway.authentication.authenticators.username_password import (
     USERNAME_FIELD,
-    submitted_username,
 )
 from gateway.authentication.engine.proofs import password_mark, with_link
 from gateway.authentication.engine.results import AccountChange
 from gateway.authentication.engine.sign_in import (
     FORCED_SIGN_IN,
+    Authenticator,
     AuthenticatorOutcome,
     Config,
     Form,
     Result,
-    SignIn,
-    WithoutForm,
+    SignInAttempt,
 )
 from gateway.authentication.errors import NotIdentified
 from gateway.authentication.one_time_passwords import OTP
@@ -71,7 +70,7 @@ def proven_by_link(
     return with_link(opened, user, password).with_note(_OPENED, user.id)
 
 
-def is_proven_by_link(sign_in: SignIn) -> bool:
+def is_proven_by_link(sign_in: SignInAttempt) -> bool:
     """Tell whether the user has opened the link in this sign-in."""
     return sign_in.user_id is not None and sign_in.notes.get(_OPENED) == sign_in.user_id
 
@@ -88,7 +87,7 @@ class ResetLinks:
         self._database = database
         self._limiter = limiter
 
-    async def send(self, sign_in: SignIn, account: Account) -> None:
+    async def send(self, sign_in: SignInAttempt, account: Account) -> None:
         """Queue the mail, or do the same work without one; raises StoreUnavailable.
 
         Beyond the limit of a user the page and the work are the same, too: both would reveal an
@@ -108,13 +107,13 @@ class ResetLinks:
         if account.user is not None:
             _record_link(sign_in, account, error if admitted else EventError.SLOW_DOWN)
 
-    def note_unsent(self, sign_in: SignIn, account: Account) -> None:
+    def note_unsent(self, sign_in: SignInAttempt, account: Account) -> None:
         """Record that no mail can be sent to the account, where it is a user's."""
         if account.user is not None:
             _record_link(sign_in, account, EventError.EMAIL_SEND_FAILED)
 
 
-def _reset_mail(sign_in: SignIn, account: Account, *, is_dry_run: bool) -> LinkMail:
+def _reset_mail(sign_in: SignInAttempt, account: Account, *, is_dry_run: bool) -> LinkMail:
     realm, user = sign_in.realm, account.user
     address = None if user is None else user.email
     is_dry_run = is_dry_run or user is None or address is None
@@ -142,14 +141,14 @@ def _reset_mail(sign_in: SignIn, account: Account, *, is_dry_run: bool) -> LinkM
     )
 
 
-def _record_link(sign_in: SignIn, account: Account, error: str | None) -> None:
+def _record_link(sign_in: SignInAttempt, account: Account, error: str | None) -> None:
     details = {Detail.USERNAME: sign_in.attempted_username or ""}
     if account.user is not None and account.user.email:
         details[Detail.EMAIL] = account.user.email
     sign_in.record(AccountChange(EventType.SEND_RESET_PASSWORD, details, error))
 
 
-class ResetChooseUser:
+class ResetChooseUser(Authenticator):
     """`reset-credentials-choose-user`: the user that has forgotten a password.
 
     A name that no user has goes on as any other one, and so does that of a disabled account
@@ -157,18 +156,12 @@ class ResetChooseUser:
     """
 
     id: ClassVar = RESET_CHOOSE_USER
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    def is_configured(self, account: Account) -> bool:
-        """Return True: every user has a name."""
-        del account
-        return True
-
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; SUCCEEDED where the user is known."""
         del config
         if is_proven_by_link(sign_in):
@@ -180,14 +173,14 @@ class ResetChooseUser:
         sign_in.identify(Account(user, None, user.id), user.username)
         return AuthenticatorOutcome.SUCCEEDED
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's."""
         del config
-        username = submitted_username(form)
+        username = form.get(USERNAME_FIELD, "").strip()
         if not username:
             _record_choice(sign_in, EventError.USERNAME_MISSING)
             return _choose_user_form(sign_in, MessageKey.MISSING_USERNAME)
-        account = await self._accounts.named(sign_in.realm, username)
+        account = await self._accounts.get_named_account(sign_in.realm, username)
         user = account.user
         if user is None or not account.may_sign_in or not user.enabled:
             disabled = user is not None
@@ -198,7 +191,7 @@ class ResetChooseUser:
         return AuthenticatorOutcome.SUCCEEDED
 
 
-def _choose_user_form(sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+def _choose_user_form(sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
     requested = sign_in.context.requested
     name = sign_in.attempted_username or requested.login_hint or ""
     return Challenge(
@@ -210,7 +203,7 @@ def _choose_user_form(sign_in: SignIn, message: MessageKey | None = None) -> Cha
     )
 
 
-def _record_choice(sign_in: SignIn, error: str, username: str = "") -> None:
+def _record_choice(sign_in: SignInAttempt, error: str, username: str = "") -> None:
     details = {Detail.USERNAME: username} if username else {}
     sign_in.record(AccountChange(EventType.RESET_PASSWORD, details, error))
 
@@ -222,7 +215,7 @@ _SENT: Final = "reset-mail-sent"
 _FORCE_LOGIN: Final = "force-login"
 
 
-class ResetCredentialEmail:
+class ResetCredentialEmail(Authenticator):
     """`reset-credential-email`: sends a link, and waits until it is opened.
 
     The page says the same for every name (attacks: D10). Keycloak shows it above the form of the
@@ -230,24 +223,18 @@ class ResetCredentialEmail:
     """
 
     id: ClassVar = RESET_EMAIL
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts, links: ResetLinks) -> None:
         self._accounts = accounts
         self._links = links
 
-    def is_configured(self, account: Account) -> bool:
-        """Return True: a user without an address sees the same page."""
-        del account
-        return True
-
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the page that a mail was sent; SUCCEEDED where its link was opened."""
         account = sign_in.account
         if account is None:
             raise NotIdentified
-        account = sign_in.account = await self._accounts.with_credentials(account)
+        account = sign_in.account = await self._accounts.load_credentials(account)
         if is_proven_by_link(sign_in):
             return _email_succeeded(sign_in, config)
         if not can_send_mails(sign_in.realm):
@@ -258,20 +245,20 @@ class ResetCredentialEmail:
             sign_in.note(_SENT, "true")
         return _page(MessageKey.RESET_MAIL_SENT)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return the page again: only the link goes on."""
         del form
         return await self.authenticate(sign_in, config)
 
 
-def _email_succeeded(sign_in: SignIn, config: Config) -> AuthenticatorOutcome:
+def _email_succeeded(sign_in: SignInAttempt, config: Config) -> AuthenticatorOutcome:
     sign_in.used.add(RESET_LINK)
     if config.get(_FORCE_LOGIN) == "true":
         sign_in.note(FORCED_SIGN_IN, "true")
     return AuthenticatorOutcome.SUCCEEDED
 
 
-def _recipient(sign_in: SignIn, account: Account) -> Account:
+def _recipient(sign_in: SignInAttempt, account: Account) -> Account:
     """Return the account that gets the mail; one without an address gets none."""
     user = account.user
     if user is None or user.email:
@@ -293,13 +280,13 @@ _REMOVAL_EVENTS: Final = (EventType.REMOVE_TOTP, EventType.REMOVE_CREDENTIAL)
 """Keycloak 26 records both."""
 
 
-class ResetOtp:
+class ResetOtp(Authenticator):
     """`reset-otp`: the user sets up another device for one-time codes.
 
     Removes devices, and requires the action CONFIGURE_TOTP in this sign-in.
 
-    `action_on_otp_reset_flag` says what becomes of those that the user has: nothing, one that the
-    user selects is removed, or all are. Keycloak: ResetOTP (26.7)
+    `action_on_otp_reset_flag` decides about the devices of the user: all are kept, the selected one
+    is removed, or all are removed. Keycloak: ResetOTP (26.7)
     """
 
     id: ClassVar = RESET_OTP
@@ -313,7 +300,7 @@ class ResetOtp:
         """Return whether the user has a device."""
         return bool(account.devices)
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED, or the devices to select one from."""
         devices = () if sign_in.account is None else sign_in.account.devices
         flag = config.get(_REMOVAL_FLAG)
@@ -323,7 +310,7 @@ class ResetOtp:
             await self._remove(sign_in, devices)
         return _otp_succeeded(sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return SUCCEEDED where a device of the user was selected."""
         if config.get(_REMOVAL_FLAG) != _REMOVE_ONE:  # the flow was changed meanwhile
             return await self.authenticate(sign_in, config)
@@ -334,9 +321,9 @@ class ResetOtp:
         await self._remove(sign_in, chosen)
         return _otp_succeeded(sign_in)
 
-    async def _remove(self, sign_in: SignIn, devices: Sequence[Credential]) -> None:
+    async def _remove(self, sign_in: SignInAttempt, devices: Sequence[Credential]) -> None:
         user = sign_in.user
-        async with self._updates.begin(user.realm_id, user.id) as update:
+        async with self._updates.begin_update(user.realm_id, user.id) as update:
             for device in devices:
                 await update.stores.users.remove_credential(user.realm_id, device)
         for device in devices:
@@ -345,7 +332,7 @@ class ResetOtp:
                 sign_in.record(AccountChange(kind, details))
 
 
-def _otp_succeeded(sign_in: SignIn) -> AuthenticatorOutcome:
+def _otp_succeeded(sign_in: SignInAttempt) -> AuthenticatorOutcome:
     sign_in.require(CONFIGURE_TOTP)
     return AuthenticatorOutcome.SUCCEEDED
 
@@ -362,7 +349,7 @@ def _choose_device_form(
     )
 
 
-class ResetPassword(WithoutForm):
+class ResetPassword(Authenticator):
     """`reset-password`: the user sets a new password, by the required action UPDATE_PASSWORD.
 
     Keycloak: ResetPassword (26.7)
@@ -371,7 +358,7 @@ class ResetPassword(WithoutForm):
     id: ClassVar = RESET_PASSWORD
     needs_user: ClassVar[bool] = True
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED."""
         del config
         sign_in.require(UPDATE_PASSWORD)

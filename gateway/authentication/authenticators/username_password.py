@@ -10,13 +10,13 @@ from typing import ClassVar, Final
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.proofs import note_password
 from gateway.authentication.engine.sign_in import (
+    Authenticator,
     AuthenticatorOutcome,
     Config,
     Form,
     Result,
     SecretCheck,
-    SignIn,
-    WithoutForm,
+    SignInAttempt,
 )
 from gateway.authentication.errors import NotIdentified
 from gateway.authentication.passwords import PasswordCheck
@@ -32,8 +32,8 @@ REMEMBER_ME_FIELD: Final = "rememberMe"
 _ON: Final = "on"
 
 
-def username_fields(sign_in: SignIn) -> Mapping[str, str]:
-    """Return what the form begins with: what was submitted before, or is known of the browser."""
+def username_fields(sign_in: SignInAttempt) -> Mapping[str, str]:
+    """Return the values of the form: those submitted before, or kept in the browser."""
     requested = sign_in.context.requested
     remembered = requested.remembered_username
     name = sign_in.attempted_username
@@ -47,12 +47,7 @@ def username_fields(sign_in: SignIn) -> Mapping[str, str]:
     return {**fields, REMEMBER_ME_FIELD: _ON} if remember and offered else fields
 
 
-def submitted_username(form: Form) -> str:
-    """Return the user name without the blanks around it."""
-    return form.get(USERNAME_FIELD, "").strip()
-
-
-def note_remember_me(sign_in: SignIn, form: Form) -> None:
+def note_remember_me(sign_in: SignInAttempt, form: Form) -> None:
     """Note whether the session is to outlive the browser, where the realm offers it."""
     wanted = form.get(REMEMBER_ME_FIELD, "").lower() == _ON
     sign_in.remember_me = wanted and sign_in.realm.login.remember_me
@@ -63,7 +58,7 @@ PASSWORD_FIELD: Final = "password"  # noqa: S105 - the name of a field
 
 def password_check(
     checks: PasswordCheck,
-    sign_in: SignIn,
+    sign_in: SignInAttempt,
     given: str | None,
     again: Callable[[MessageKey], Challenge] | None = None,
     *,
@@ -89,7 +84,7 @@ def password_check(
     return SecretCheck(PASSWORD, prove, again, wrong, on_failure, keep)
 
 
-class UsernameForm:
+class UsernameForm(Authenticator):
     """`auth-username-form`: the user name on a page of its own.
 
     A name that no user has goes on to the next page as any other one: it reveals nothing (attacks:
@@ -97,24 +92,18 @@ class UsernameForm:
     """
 
     id: ClassVar = USERNAME_FORM
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts, passkeys: Passkeys) -> None:
         self._accounts = accounts
         self._passkeys = passkeys
 
-    def is_configured(self, account: Account) -> bool:
-        """Return True: every user has a name."""
-        del account
-        return True
-
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; SUCCEEDED where the user is known from the session of the browser."""
         del config
         return self._form(sign_in) if sign_in.account is None else AuthenticatorOutcome.SUCCEEDED
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's.
 
         A passkey is checked instead of a name where passkeys are offered.
@@ -122,14 +111,14 @@ class UsernameForm:
         del config
         if self._passkeys.are_submitted(sign_in, form):
             return await self._passkeys.submit(sign_in, form, partial(self._form, sign_in))
-        username = submitted_username(form)
+        username = form.get(USERNAME_FIELD, "").strip()
         if not username:
             return self._form(sign_in, MessageKey.MISSING_USERNAME)
-        sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
+        sign_in.identify(await self._accounts.get_named_account(sign_in.realm, username), username)
         note_remember_me(sign_in, form)
         return AuthenticatorOutcome.SUCCEEDED
 
-    def _form(self, sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+    def _form(self, sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
         return Challenge(
             FormName.USERNAME,
             username_fields(sign_in),
@@ -141,7 +130,7 @@ class UsernameForm:
         )
 
 
-class PasswordForm:
+class PasswordForm(Authenticator):
     """`auth-password-form`: the password on a page of its own, of a user who is named already.
 
     Checks the password; where it is required, users without one are asked as well.
@@ -158,18 +147,18 @@ class PasswordForm:
         self._passkeys = passkeys
 
     def is_configured(self, account: Account) -> bool:
-        """Return whether the user has a password; one that does not exist is taken to have one."""
+        """Return whether the user has a password; an unknown user counts as one with a password."""
         return account.user is None or account.password is not None
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the form; SUCCEEDED where a passkey was used on a page before."""
         del config
         if self._passkeys.have_signed_in(sign_in):
             return AuthenticatorOutcome.SUCCEEDED
         return self._form(sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the submitted password."""
         del config
 
         def again(message: MessageKey) -> Challenge:
@@ -180,7 +169,7 @@ class PasswordForm:
         given, wrong = form.get(PASSWORD_FIELD), MessageKey.INVALID_PASSWORD
         return password_check(self._checks, sign_in, given, again, wrong=wrong)
 
-    def _form(self, sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+    def _form(self, sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
         return Challenge(
             FormName.PASSWORD,
             {USERNAME_FIELD: sign_in.attempted_username or ""},
@@ -192,7 +181,7 @@ class PasswordForm:
         )
 
 
-class UsernamePasswordForm:
+class UsernamePasswordForm(Authenticator):
     """`auth-username-password-form`: user name and password on one page.
 
     Where the user is known, from the session of the browser, the page asks for the password alone.
@@ -200,7 +189,6 @@ class UsernamePasswordForm:
     """
 
     id: ClassVar = USERNAME_PASSWORD_FORM
-    needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
     def __init__(self, accounts: Accounts, checks: PasswordCheck, passkeys: Passkeys) -> None:
@@ -212,14 +200,14 @@ class UsernamePasswordForm:
         """Return whether the user has a password."""
         return account.password is not None
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         del config
         if sign_in.account is not None:
-            sign_in.account = await self._accounts.with_credentials(sign_in.account)
+            sign_in.account = await self._accounts.load_credentials(sign_in.account)
         return self._form(sign_in)
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return the check of what was submitted."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the check of the submitted password."""
         del config
         password = form.get(PASSWORD_FIELD)
         again = partial(self._form, sign_in)
@@ -228,13 +216,13 @@ class UsernamePasswordForm:
         if sign_in.account is not None:
             wrong = MessageKey.INVALID_PASSWORD
             return password_check(self._checks, sign_in, password, again, wrong=wrong)
-        username = submitted_username(form)
-        sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
+        username = form.get(USERNAME_FIELD, "").strip()
+        sign_in.identify(await self._accounts.get_named_account(sign_in.realm, username), username)
         note_remember_me(sign_in, form)
         forget = sign_in.forget_user
         return password_check(self._checks, sign_in, password, again, on_failure=forget)
 
-    def _form(self, sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+    def _form(self, sign_in: SignInAttempt, message: MessageKey | None = None) -> Challenge:
         known = sign_in.account is not None
         return Challenge(
             FormName.USERNAME_PASSWORD,
@@ -248,7 +236,7 @@ class UsernamePasswordForm:
         )
 
 
-class ValidateUsername(WithoutForm):
+class ValidateUsername(Authenticator):
     """`direct-grant-validate-username`: the user name of the password grant.
 
     A name that no user has goes on to the password as any other one (attacks: D10, D11).
@@ -259,15 +247,15 @@ class ValidateUsername(WithoutForm):
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return SUCCEEDED with the account of the name, which may be no user's."""
         del config
         username = sign_in.context.form.get(USERNAME_FIELD, "")
-        sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
+        sign_in.identify(await self._accounts.get_named_account(sign_in.realm, username), username)
         return AuthenticatorOutcome.SUCCEEDED
 
 
-class ValidatePassword(WithoutForm):
+class ValidatePassword(Authenticator):
     """`direct-grant-validate-password`: the password of the password grant."""
 
     id: ClassVar = PASSWORD_EXECUTION
@@ -279,7 +267,7 @@ class ValidatePassword(WithoutForm):
         """Return whether the user has a password."""
         return account.password is not None
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the check of what was sent; raises NotIdentified without a user name."""
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
+        """Return the check of the password; raises NotIdentified without a user name."""
         del config
         return password_check(self._checks, sign_in, sign_in.context.form.get(PASSWORD_FIELD))

@@ -3,7 +3,7 @@
 Keycloak: AuthenticationSelectionResolver
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
@@ -17,7 +17,7 @@ from gateway.authentication.engine.sign_in import (
     Form,
     Result,
     SecretCheck,
-    SignIn,
+    SignInAttempt,
 )
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -45,7 +45,7 @@ _DONE: Final = frozenset(
 """Of steps that were processed: they are not executed again."""
 
 
-def is_asked_in_any_case(sign_in: SignIn, step: FlowStep) -> bool:
+def is_asked_in_any_case(sign_in: SignInAttempt, step: FlowStep) -> bool:
     """Tell whether a step asks users without its credential too, so that it reveals none.
 
     In a flow that asks for keys it is so for passwords and keys, while the user is only named.
@@ -53,12 +53,14 @@ def is_asked_in_any_case(sign_in: SignIn, step: FlowStep) -> bool:
     return step.authenticator in _ASKED_OF_NAMED and _conceals_credentials(sign_in)
 
 
-def _conceals_credentials(sign_in: SignIn) -> bool:
+def _conceals_credentials(sign_in: SignInAttempt) -> bool:
     steps = sign_in.flow.every_step()
     return sign_in.is_only_named and any(step.authenticator in _KEY_FORMS for step in steps)
 
 
-def in_order_of_preference(steps: Sequence[FlowStep], sign_in: SignIn) -> tuple[FlowStep, ...]:
+def in_order_of_preference(
+    steps: Sequence[FlowStep], sign_in: SignInAttempt
+) -> tuple[FlowStep, ...]:
     """Return alternatives, the user's credentials first and in the user's order.
 
     In the order of the flow where the user's own would reveal keys of a user who is only named.
@@ -75,7 +77,7 @@ def in_order_of_preference(steps: Sequence[FlowStep], sign_in: SignIn) -> tuple[
     return tuple(sorted(steps, key=rank))
 
 
-def other_ways(sign_in: SignIn, path: Sequence[FlowStep]) -> tuple[FlowStep, ...]:
+def other_ways(sign_in: SignInAttempt, path: Sequence[FlowStep]) -> tuple[FlowStep, ...]:
     """Return the executions that the user may take instead of the last one of `path`.
 
     They are the first executions of the alternatives that are left, each with a form for a
@@ -91,7 +93,7 @@ def other_ways(sign_in: SignIn, path: Sequence[FlowStep]) -> tuple[FlowStep, ...
     )
 
 
-def _is_way_of(leaf: FlowStep, sign_in: SignIn) -> bool:
+def _is_way_of(leaf: FlowStep, sign_in: SignInAttempt) -> bool:
     account, kind = sign_in.account, KIND_OF.get(leaf.authenticator)
     if account is None:
         return kind is not None and kind.names_user
@@ -158,9 +160,12 @@ class Progress(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FlowSteps:
-    """What acts, by Keycloak's id: `authenticator` returns a substitute for what does not."""
+    """The authenticators and conditions of all realms, by Keycloak's id.
 
-    authenticator: Callable[[str], Authenticator]
+    `authenticators` has a substitute for every id of an authenticator that does not act.
+    """
+
+    authenticators: Mapping[str, Authenticator]
     conditions: Mapping[str, FlowCondition]
     accounts: Accounts
 
@@ -177,20 +182,20 @@ class FlowRun:
     DefaultAuthenticationFlow (26.7)
     """
 
+    sign_in: SignInAttempt
     _steps: FlowSteps
-    _sign_in: SignIn
     _checks: GuardedChecks
 
     async def run(self) -> Progress:
         """Run the flow from its beginning."""
-        return await self._flow(self._sign_in.flow)
+        return await self._flow(self.sign_in.flow)
 
     async def submit(self, path: Sequence[FlowStep], form: Form) -> Progress:
         """Take the form of the last step of `path`, then go on."""
-        sign_in, step = self._sign_in, path[-1]
+        sign_in, step = self.sign_in, path[-1]
         if sign_in.account is not None:
             await self._load_credentials()
-        authenticator = self._steps.authenticator(step.authenticator)
+        authenticator = self._steps.authenticators[step.authenticator]
         result = await authenticator.submit(sign_in, step.config, form)
         return await self._go_on(path, await self._settle(step, result))
 
@@ -199,9 +204,9 @@ class FlowRun:
         return await self._go_on(path, await self._execute(path[-1]))
 
     async def _load_credentials(self) -> None:
-        account = self._sign_in.account
+        account = self.sign_in.account
         if account is not None and account.credentials is None:
-            self._sign_in.account = await self._steps.accounts.with_credentials(account)
+            self.sign_in.account = await self._steps.accounts.load_credentials(account)
 
     async def _is_skipped(self, step: FlowStep) -> bool:
         """Tell whether a conditional sub-flow is not run."""
@@ -212,19 +217,19 @@ class FlowRun:
             condition = self._steps.conditions.get(each.authenticator)
             if condition is None:
                 continue  # it does not act: the sub-flow is run
-            if not await condition.matches(self._sign_in, each.config, flow):
+            if not await condition.matches(self.sign_in, each.config, flow):
                 return True
         return not flow.conditions
 
     def _note_success(self, step: FlowStep) -> None:
         """Mark a sub-flow, and let its conditions act after its success."""
-        self._sign_in.statuses[step.id] = ExecutionStatus.SUCCESS
+        self.sign_in.statuses[step.id] = ExecutionStatus.SUCCESS
         if step.flow is None or step.requirement is not Requirement.CONDITIONAL:
             return
         for each in step.flow.conditions:
             condition = self._steps.conditions.get(each.authenticator)
             if condition is not None:
-                condition.succeeded(self._sign_in, each.config)
+                condition.succeeded(self.sign_in, each.config)
 
     async def _go_on(self, path: Sequence[FlowStep], progress: Progress) -> Progress:
         """Continue the flows that contain the step, from the innermost to the outermost."""
@@ -236,21 +241,18 @@ class FlowRun:
             except (AccountNotSetUp, NotIdentified):
                 if parent.requirement is not Requirement.ALTERNATIVE:
                     raise
-                self._sign_in.statuses[parent.id] = ExecutionStatus.ATTEMPTED
+                self.sign_in.statuses[parent.id] = ExecutionStatus.ATTEMPTED
                 continue
             if progress is Progress.WAITING:
                 return progress
-        return await self._flow(self._sign_in.flow)
+        return await self._flow(self.sign_in.flow)
 
     async def _flow(self, flow: SignInFlow) -> Progress:
         if flow.has_alternatives:
             return await self._alternatives(flow.steps)
-        return await self._required(flow.steps)
-
-    async def _required(self, steps: Sequence[FlowStep]) -> Progress:
         count = 0
-        for step in steps:
-            if self._sign_in.statuses.get(step.id) not in _SUCCESSFUL:
+        for step in flow.steps:
+            if self.sign_in.statuses.get(step.id) not in _SUCCESSFUL:
                 if await self._is_skipped(step):
                     continue
                 progress = await self._step(step)
@@ -260,7 +262,7 @@ class FlowRun:
         return Progress.SUCCEEDED if count else Progress.FAILED
 
     async def _alternatives(self, steps: Sequence[FlowStep]) -> Progress:
-        sign_in = self._sign_in
+        sign_in = self.sign_in
         if any(sign_in.statuses.get(step.id) in _SUCCESSFUL for step in steps):
             return Progress.SUCCEEDED
         if sign_in.account is not None and len(steps) > 1:
@@ -276,7 +278,7 @@ class FlowRun:
         return Progress.FAILED
 
     async def _step(self, step: FlowStep) -> Progress:
-        sign_in = self._sign_in
+        sign_in = self.sign_in
         status = sign_in.statuses.get(step.id)
         if status in _DONE:
             return Progress.SUCCEEDED if status in _SUCCESSFUL else Progress.FAILED
@@ -293,7 +295,7 @@ class FlowRun:
         return progress
 
     async def _execute(self, step: FlowStep) -> Progress:
-        sign_in, authenticator = self._sign_in, self._steps.authenticator(step.authenticator)
+        sign_in, authenticator = self.sign_in, self._steps.authenticators[step.authenticator]
         if authenticator.needs_user:
             if sign_in.account is None:
                 raise NotIdentified
@@ -312,26 +314,28 @@ class FlowRun:
         required = step.requirement is Requirement.REQUIRED
         if not required or kind is None or kind.required_action is None:
             raise AccountNotSetUp
-        self._sign_in.statuses[step.id] = _SET_UP_LATER
+        self.sign_in.statuses[step.id] = _SET_UP_LATER
         return Progress.SUCCEEDED
 
     async def _settle(self, step: FlowStep, result: Result) -> Progress:
+        if isinstance(result, SecretCheck):
+            result = await self._check(result)
         match result:
             case Challenge():
                 return self._challenge(step, result)
-            case SecretCheck():
-                return await self._check(step, result)
             case AuthenticatorOutcome.SUCCEEDED:
-                return self._succeeded(step)
+                self.sign_in.statuses[step.id] = ExecutionStatus.SUCCESS
+                self.sign_in.execution = None
+                return Progress.SUCCEEDED
             case AuthenticatorOutcome.NOT_SET_UP:
                 return self._set_up_later(step)
             case AuthenticatorOutcome.ATTEMPTED:
-                self._sign_in.statuses[step.id] = ExecutionStatus.ATTEMPTED
+                self.sign_in.statuses[step.id] = ExecutionStatus.ATTEMPTED
                 return Progress.FAILED
 
-    async def _check(self, step: FlowStep, check: SecretCheck) -> Progress:
-        sign_in = self._sign_in
-        account = sign_in.account
+    async def _check(self, check: SecretCheck) -> Challenge | AuthenticatorOutcome:
+        """Return the result of comparing the secret; raises the refusal if nothing follows it."""
+        sign_in, account = self.sign_in, self.sign_in.account
         if account is None:
             raise NotIdentified
         try:
@@ -344,21 +348,15 @@ class FlowRun:
             sign_in.failure = refusal
             if check.again is None:
                 sign_in.information = check.wrong
-                return await self._settle(step, AuthenticatorOutcome.ATTEMPTED)
+                return AuthenticatorOutcome.ATTEMPTED
             disabled = isinstance(refusal, AccountDisabled)
-            return self._challenge(step, check.again(refusal.message if disabled else check.wrong))
+            return check.again(refusal.message if disabled else check.wrong)
         if check.on_success is not None:
             check.on_success()
-        return self._succeeded(step)
-
-    def _succeeded(self, step: FlowStep) -> Progress:
-        sign_in = self._sign_in
-        sign_in.statuses[step.id] = ExecutionStatus.SUCCESS
-        sign_in.execution = None
-        return Progress.SUCCEEDED
+        return AuthenticatorOutcome.SUCCEEDED
 
     def _challenge(self, step: FlowStep, challenge: Challenge) -> Progress:
-        sign_in = self._sign_in
+        sign_in = self.sign_in
         sign_in.statuses[step.id] = ExecutionStatus.CHALLENGED
         sign_in.execution = step.id
         others = other_ways(sign_in, sign_in.flow.path(step.id))

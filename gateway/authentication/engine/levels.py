@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from gateway.authentication.accounts import Account, Accounts
-from gateway.authentication.engine.sign_in import SignIn
+from gateway.authentication.engine.sign_in import SignInAttempt
 from gateway.domain.flows import CREDENTIAL_OF_ACTION, DELETE_CREDENTIAL, KIND_OF, LEVEL, SignInFlow
 from gateway.domain.users import PASSWORD
 
@@ -30,7 +30,7 @@ Levels = Mapping[int, datetime]
 
 
 def parse_levels(note: str | None) -> Levels:
-    """Return the levels of a note; none of one that cannot be read."""
+    """Return the levels of a note; an unreadable note has none."""
     try:
         found = json.loads(note or "{}")
         return {int(level): datetime.fromtimestamp(at, UTC) for level, at in found.items()}
@@ -101,7 +101,7 @@ FLOW_LEVELS_NOTE: Final = "flow-levels"
 """The note of a user session and of an authentication session."""
 
 
-def earlier_flow_level(sign_in: SignIn, notes: Mapping[str, str]) -> int:
+def earlier_flow_level(sign_in: SignInAttempt, notes: Mapping[str, str]) -> int:
     """Return the level that a session with these notes has reached by the same flow.
 
     NO_LEVEL where it has not, or where the flow has no level now.
@@ -113,7 +113,7 @@ def earlier_flow_level(sign_in: SignIn, notes: Mapping[str, str]) -> int:
     return level if isinstance(level, int) else NO_LEVEL
 
 
-def reach_flow_level(sign_in: SignIn, level: int) -> None:
+def reach_flow_level(sign_in: SignInAttempt, level: int) -> None:
     """Take the level of a flow as reached, which the user has completed with credentials.
 
     A client policy gives a flow its level (`auth-flow-loa`). The session notes it with the version
@@ -140,7 +140,7 @@ def _parsed_flow_levels(note: str | None) -> dict[str, Any]:
 _FlowLevels = Mapping[str, int]
 
 
-async def requested_level(sign_in: SignIn, accounts: Accounts) -> int:
+async def requested_level(sign_in: SignInAttempt, accounts: Accounts) -> int:
     """Return the higher level of the two, NO_LEVEL without any; raises StoreUnavailable.
 
     The realm's level of an action counts where the credentials of this flow reach it.
@@ -161,7 +161,7 @@ async def requested_level(sign_in: SignIn, accounts: Accounts) -> int:
     return max(needed, in_realm) if is_asked_for else needed
 
 
-async def may_set_up(sign_in: SignIn, accounts: Accounts) -> bool:
+async def may_set_up(sign_in: SignInAttempt, accounts: Accounts) -> bool:
     """Tell whether the user has proven enough for the credential that the client wants set up.
 
     A thief of the password must not add a second factor of his own. Raises StoreUnavailable.
@@ -172,7 +172,7 @@ async def may_set_up(sign_in: SignIn, accounts: Accounts) -> bool:
     return await _level_of_action(sign_in, accounts, levels) <= proven_level(sign_in)
 
 
-def proven_level(sign_in: SignIn) -> int:
+def proven_level(sign_in: SignInAttempt) -> int:
     """Return the level of the realm's browser flow that the credentials of a sign-in reach.
 
     They were asked for now, by whatever flow, or in the session of the browser. Every sign-in
@@ -200,7 +200,7 @@ def level_of_session(browser: SignInFlow | None, notes: Mapping[str, str]) -> in
     return max(reached, _highest_of_flow(_levels_of_flow(browser), (PASSWORD,)))
 
 
-def _levels_of_realm(sign_in: SignIn) -> _FlowLevels:
+def _levels_of_realm(sign_in: SignInAttempt) -> _FlowLevels:
     return _levels_of_flow(sign_in.context.realm.sign_in.browser)
 
 
@@ -218,16 +218,16 @@ def _highest_of_flow(levels: _FlowLevels, kinds: Iterable[str], reached: int = N
     return reached
 
 
-async def _level_of_action(sign_in: SignIn, accounts: Accounts, levels: _FlowLevels) -> int:
+async def _level_of_action(sign_in: SignInAttempt, accounts: Accounts, levels: _FlowLevels) -> int:
     """Return the level that a flow requires for the action, NO_LEVEL without any."""
     if max(levels.values(), default=NO_LEVEL) <= NO_LEVEL or sign_in.account is None:
         return NO_LEVEL
-    account = sign_in.account = await accounts.with_credentials(sign_in.account)
+    account = sign_in.account = await accounts.load_credentials(sign_in.account)
     kind = _credential_type(sign_in, account)
     return NO_LEVEL if kind is None else _reachable_levels(account, levels, kind)
 
 
-def _credential_type(sign_in: SignIn, account: Account) -> str | None:
+def _credential_type(sign_in: SignInAttempt, account: Account) -> str | None:
     """Return the type of the credential that the action is about."""
     requested = sign_in.context.requested
     if requested.action != DELETE_CREDENTIAL:

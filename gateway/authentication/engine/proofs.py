@@ -15,7 +15,7 @@ from gateway.authentication.brute_force_protection import (
     is_locked_for_good,
     lock_for_good,
 )
-from gateway.authentication.engine.sign_in import PROVEN_AT, SecretCheck, SignIn
+from gateway.authentication.engine.sign_in import PROVEN_AT, SecretCheck, SignInAttempt
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials, Lockout
 from gateway.authentication.validity import is_proven_since
 from gateway.domain.authentication import AuthenticationSession
@@ -58,14 +58,20 @@ class GuardedChecks(AsyncExitStack):
         self._attempt: Attempt | None = None
         self._guarded_as = ""
 
-    async def require_proven(self, sign_in: SignIn, account: Account, check: SecretCheck) -> None:
-        """Return where the secret is right.
+    async def require_proven(
+        self, sign_in: SignInAttempt, account: Account, check: SecretCheck
+    ) -> None:
+        """Return where the secret is right; another account is another attempt.
 
         Raises InvalidUserCredentials, AccountDisabled, Overloaded or StoreUnavailable.
         """
-        attempt = await self._attempt_at(sign_in, account)
+        attempt, name, user = self._attempt, account.guarded_as, account.user
+        if attempt is None or self._guarded_as != name:
+            realm, address = sign_in.realm, sign_in.context.address
+            reserved = self._guard.attempt(brute_force_rules(realm), realm.id, name, address)
+            attempt = self._attempt = await self.enter_async_context(reserved)
+            self._guarded_as = name
         proved = await check.prove(attempt.admitted)
-        user = account.user
         if user is None or not (proved and attempt.admitted and account.may_sign_in):
             second_factor = bool(sign_in.used)
             raise await self._refusal(sign_in, account, attempt, second_factor=second_factor)
@@ -78,18 +84,8 @@ class GuardedChecks(AsyncExitStack):
         if self._attempt is not None:
             await self._attempt.succeeded()
 
-    async def _attempt_at(self, sign_in: SignIn, account: Account) -> Attempt:
-        """Return the request's attempt at the account; another account is another attempt."""
-        if self._attempt is None or self._guarded_as != account.guarded_as:
-            realm, name = sign_in.realm, account.guarded_as
-            rules, address = brute_force_rules(realm), sign_in.context.address
-            attempt = self._guard.attempt(rules, realm.id, name, address)
-            self._attempt = await self.enter_async_context(attempt)
-            self._guarded_as = name
-        return self._attempt
-
     async def _refusal(
-        self, sign_in: SignIn, account: Account, attempt: Attempt, *, second_factor: bool
+        self, sign_in: SignInAttempt, account: Account, attempt: Attempt, *, second_factor: bool
     ) -> InvalidUserCredentials:
         realm, user = sign_in.realm, account.user
         if user is not None and attempt.admitted and account.may_sign_in:
@@ -141,7 +137,7 @@ _MARK_LENGTH: Final = 24
 """Hexadecimal digits: 96 bits. A session has up to 100 marks."""
 
 
-def note_password(sign_in: SignIn, credential: Credential) -> None:
+def note_password(sign_in: SignInAttempt, credential: Credential) -> None:
     """Note that the user knows this password; a stronger hash of it keeps its instant.
 
     A page may wait for minutes after the form of the password. A sign-in with a former password
@@ -153,14 +149,14 @@ def note_password(sign_in: SignIn, credential: Credential) -> None:
     _note_user(sign_in)
 
 
-def note_key(sign_in: SignIn, credential: Credential) -> None:
+def note_key(sign_in: SignInAttempt, credential: Credential) -> None:
     """Note that the user has presented this security key or passkey."""
     keys = {*sign_in.notes.get(_KEYS_NOTE, "").split(), credential.id}
     sign_in.note(_KEYS_NOTE, " ".join(sorted(keys)))
     _note_user(sign_in)
 
 
-def _note_user(sign_in: SignIn) -> None:
+def _note_user(sign_in: SignInAttempt) -> None:
     """Note which user it is; a user who was registered in this request is not read back yet."""
     if sign_in.user.added_at is not None:
         sign_in.note(_USER_NOTE, sign_in.user.added_at.isoformat())
@@ -179,14 +175,14 @@ def with_link(
     return noted.with_note(_CREDENTIALS_NOTE, credentials).with_note(_USER_NOTE, added_at)
 
 
-def keep_address(sign_in: SignIn) -> None:
+def keep_address(sign_in: SignInAttempt) -> None:
     """Let a sign-in by a link go on after it has changed the address itself."""
     if _ADDRESS_NOTE in sign_in.notes:
         sign_in.note(_ADDRESS_NOTE, sign_in.user.email or "")
 
 
 def keep_credentials(
-    sign_in: SignIn, *, added: Iterable[Credential], removed: Iterable[Credential]
+    sign_in: SignInAttempt, *, added: Iterable[Credential], removed: Iterable[Credential]
 ) -> None:
     """Let a sign-in by a link go on after it has changed credentials itself."""
     if _CREDENTIALS_NOTE not in sign_in.notes:
@@ -201,7 +197,7 @@ def has_password(session: AuthenticationSession) -> bool:
 
 
 def is_former(session: AuthenticationSession, account: Account) -> bool:
-    """Tell whether `account`, with its credentials, no longer has what was proven."""
+    """Tell whether `account`, with its credentials, no longer has a credential that was proven."""
     address = session.notes.get(_ADDRESS_NOTE)
     if address is not None and (account.user is None or address != (account.user.email or "")):
         return True
@@ -218,7 +214,7 @@ def is_former(session: AuthenticationSession, account: Account) -> bool:
     return proven is not None and proven != password_mark(account)
 
 
-def is_proven_too_early(sign_in: SignIn) -> bool:
+def is_proven_too_early(sign_in: SignInAttempt) -> bool:
     """Tell whether the user was signed out everywhere since the user has used credentials.
 
     A link also ends with the notBefore of its client.

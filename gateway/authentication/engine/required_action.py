@@ -1,4 +1,4 @@
-"""Required actions after the flow: which are pending, how one asks for a form, and what follows.
+"""Required actions after the flow: the next one, its form, and the result of the form.
 
 Keycloak: RequiredActionProvider, 16.1 required actions; 1.5 password grant, 12.10 authorization
 (26.7)
@@ -13,7 +13,7 @@ from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.levels import may_set_up
 from gateway.authentication.engine.proofs import keep_credentials
 from gateway.authentication.engine.results import AccountChange, AccountChanges
-from gateway.authentication.engine.sign_in import Form, SignIn
+from gateway.authentication.engine.sign_in import Form, SignInAttempt
 from gateway.authentication.errors import AccountNotSetUp, TooManyCredentials
 from gateway.authentication.realm_profile import profile_violations
 from gateway.authentication.recovery_codes import RECOVERY_CODES
@@ -91,7 +91,7 @@ class PendingActions:
         return VERIFY_PROFILE
 
     async def _has_old_password(self, realm: Realm, account: Account, now: datetime) -> bool:
-        credential = (await self._accounts.with_credentials(account)).password
+        credential = (await self._accounts.load_credentials(account)).password
         return credential is not None and _password_is_too_old(realm, credential, now)
 
     async def _with_new_password(self, realm: Realm, user: User) -> User:
@@ -113,7 +113,7 @@ def _password_is_too_old(realm: Realm, credential: Credential, now: datetime) ->
 
 
 ACTION_STATUS: Final = "kc-action-status"
-"""The note with what became of the action that the client asked for."""
+"""The note with the result of the action that the client asked for."""
 _CANCEL: Final = "cancel-aia"
 """The button of the form."""
 _REPLACED: Final = frozenset({PASSWORD, RECOVERY_CODES})
@@ -139,7 +139,7 @@ class ActionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The form is shown again; `refused` are the events of what was submitted."""
+    """The form is shown again; `refused` are the events of the refused values."""
 
     challenge: Challenge
     refused: AccountChanges
@@ -188,7 +188,7 @@ class RequiredActionProvider(Protocol):
         """Whether clients may ask for it by `kc_action`."""
         ...
 
-    async def ask(self, sign_in: SignIn) -> Challenge | Ignored | None:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge | Ignored | None:
         """Return the form to begin with, None where the user has done it.
 
         Only an action that the client asks for may be done already: no other one is asked for.
@@ -196,8 +196,10 @@ class RequiredActionProvider(Protocol):
         """
         ...
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed | Ignored | Ended:
-        """Take the form, and store what it changes.
+    async def submit(
+        self, sign_in: SignInAttempt, form: Form
+    ) -> Asked | Performed | Ignored | Ended:
+        """Take the form, and store its changes.
 
         Raises SignInRefused, ActionDeclined among it, Overloaded or StoreUnavailable.
         """
@@ -206,7 +208,7 @@ class RequiredActionProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """The action that is next, None without any; one that no one requires may be cancelled."""
+    """The next action, None without any; `may_cancel` where only the client asks for it."""
 
     alias: str | None
     may_cancel: bool = False
@@ -229,7 +231,7 @@ class RequiredActions:
         self._pending = pending
         self._providers = {provider.alias: provider for provider in providers}
 
-    async def ask(self, sign_in: SignIn) -> Challenge | None:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge | None:
         """Return the form of the next action, None where nothing is left to do.
 
         Raises AccountNotSetUp for an action that the user cannot perform here.
@@ -251,7 +253,7 @@ class RequiredActions:
             else:
                 _ignore(sign_in, following.alias, asked)
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Challenge | None:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Challenge | None:
         """Take the form of the action that waits for the user.
 
         Return the form to show again; None where it was performed or cancelled, or is no longer
@@ -286,20 +288,20 @@ class RequiredActions:
         return None
 
     async def _ask_one(
-        self, provider: RequiredActionProvider, sign_in: SignIn
+        self, provider: RequiredActionProvider, sign_in: SignInAttempt
     ) -> Challenge | Ignored | None:
         """Ask for an action, unless there is no room for the credential that it adds."""
         kind = CREDENTIAL_OF_ACTION.get(provider.alias)
         if kind is not None and sign_in.account is not None:
-            account = await self._accounts.with_credentials(sign_in.account)
+            account = await self._accounts.load_credentials(sign_in.account)
             held = account.credentials or ()
             replaces = kind in _REPLACED and any(one.type == kind for one in held)
             if len(held) >= MOST_CREDENTIALS and not replaces:
                 return _not_allowed(_TOO_MANY)
         return await provider.ask(sign_in)
 
-    async def _next(self, sign_in: SignIn) -> _Following:
-        """Return what is next: what is required, then what the client asks for."""
+    async def _next(self, sign_in: SignInAttempt) -> _Following:
+        """Return the next action: a required one, then the one that the client asks for."""
         required = None
         if ExecutionStatus.SETUP_REQUIRED in sign_in.statuses.values():
             required = _left_by_flow(sign_in)
@@ -322,7 +324,7 @@ class RequiredActions:
         _ignore(sign_in, asked, _not_allowed(_LEVEL_TOO_LOW))
         return _Following(None)
 
-    def _asked(self, sign_in: SignIn, alias: str) -> str | None:
+    def _asked(self, sign_in: SignInAttempt, alias: str) -> str | None:
         """Return the action that the client asks for until it is done; note where it cannot be."""
         if ACTION_STATUS in sign_in.notes:
             return None
@@ -333,14 +335,14 @@ class RequiredActions:
         return None
 
 
-def _is_impersonated(sign_in: SignIn) -> bool:
+def _is_impersonated(sign_in: SignInAttempt) -> bool:
     """Tell whether an administrator signs in as the user: nothing of the account is set up then."""
     browser = sign_in.context.browser_session
     return sign_in.has_joined and browser is not None and IMPERSONATOR_ID in browser.session.notes
 
 
-def _left_by_flow(sign_in: SignIn) -> str | None:
-    """Return the action that sets up what the flow has required of the user."""
+def _left_by_flow(sign_in: SignInAttempt) -> str | None:
+    """Return the action that sets up a credential that the flow has required."""
     for step in sign_in.flow.every_step():
         if sign_in.statuses.get(step.id) is ExecutionStatus.SETUP_REQUIRED:
             return KIND_OF[step.authenticator].required_action
@@ -348,7 +350,7 @@ def _left_by_flow(sign_in: SignIn) -> str | None:
 
 
 async def _submitted(
-    provider: RequiredActionProvider, sign_in: SignIn, form: Form
+    provider: RequiredActionProvider, sign_in: SignInAttempt, form: Form
 ) -> Asked | Performed | Ignored | Ended:
     try:
         return await provider.submit(sign_in, form)
@@ -361,18 +363,18 @@ def _not_allowed(reason: str) -> Ignored:
     return Ignored(AccountChanges((AccountChange(kind, details, EventError.NOT_ALLOWED),)))
 
 
-def _passed_over(sign_in: SignIn) -> frozenset[str]:
+def _passed_over(sign_in: SignInAttempt) -> frozenset[str]:
     return frozenset(filter(None, sign_in.notes.get(_PASSED_OVER, "").split(",")))
 
 
-def _pass_over(sign_in: SignIn, alias: str, status: ActionStatus) -> None:
+def _pass_over(sign_in: SignInAttempt, alias: str, status: ActionStatus) -> None:
     """Go on without an action; `status` is the result where the client asked for it."""
     sign_in.note(_PASSED_OVER, ",".join(sorted({*_passed_over(sign_in), alias})))
     if alias == sign_in.context.requested.action:
         sign_in.note(ACTION_STATUS, status)
 
 
-def _ignore(sign_in: SignIn, alias: str, ignored: Ignored) -> None:
+def _ignore(sign_in: SignInAttempt, alias: str, ignored: Ignored) -> None:
     changes = _of_action(alias, ignored.changes)
     sign_in.account_changes = sign_in.account_changes.followed_by(changes)
     _pass_over(sign_in, alias, ActionStatus.ERROR)
@@ -396,13 +398,13 @@ def _with_actions(account: Account, actions: tuple[str, ...]) -> Account:
     return replace(account, user=replace(user, required_actions=both))
 
 
-def _completed(sign_in: SignIn, following: _Following, challenge: Challenge) -> Challenge:
+def _completed(sign_in: SignInAttempt, following: _Following, challenge: Challenge) -> Challenge:
     locale = sign_in.user.locale
     return replace(challenge, locale=locale, may_cancel=following.may_cancel)
 
 
-def _mark_set_up(sign_in: SignIn, alias: str) -> None:
-    """Mark what the flow required of the user, and the action has set up."""
+def _mark_set_up(sign_in: SignInAttempt, alias: str) -> None:
+    """Mark the executions whose credential the action has set up."""
     for step in sign_in.flow.every_step():
         waits = sign_in.statuses.get(step.id) is ExecutionStatus.SETUP_REQUIRED
         if waits and KIND_OF[step.authenticator].required_action == alias:

@@ -17,7 +17,7 @@ _END_SESSIONS: Final = "logout-sessions"
 
 @dataclass(frozen=True, slots=True)
 class AccountChange:
-    """A change, or one that was refused: an event of its own."""
+    """A change of an account, or a refused change: an event of its own."""
 
     kind: EventType
     details: Mapping[str, str] = field(default_factory=dict)
@@ -76,14 +76,14 @@ NO_CHANGES: Final = AccountChanges()
 
 @dataclass(frozen=True, slots=True)
 class Challenged:
-    """The user fills in a form; `failure` is what was wrong with the one before, for the event."""
+    """The user fills in a form; `failure` is the refusal of the form before, for the event."""
 
     session: AuthenticationSession
     challenge: Challenge
     client: Client
     failure: SignInRefused | None = None
     account_changes: AccountChanges = NO_CHANGES
-    """What the form before has changed in the account."""
+    """The changes that the form before has made."""
     event_details: Mapping[str, str] = field(default_factory=dict)
     """Further details of the event of a failure."""
 
@@ -110,7 +110,7 @@ class SignedIn:
     is_fresh: bool = True
     session_notes: Mapping[str, str] = field(default_factory=dict)
     action_status: str | None = None
-    """What became of the action that the client asked for: `success`, `cancelled` or `error`."""
+    """The result of the action that the client asked for: `success`, `cancelled` or `error`."""
     account_changes: AccountChanges = NO_CHANGES
     event_details: Mapping[str, str] = field(default_factory=dict)
     """Further details of the event."""
@@ -132,7 +132,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Inform:
-    """The user has done what a link or an action is for: a page says so, and begins no session.
+    """A link or an action is done: a page says so, and begins no session.
 
     `session` is the sign-in that has ended so, if it was one.
     """
@@ -148,7 +148,7 @@ class Inform:
     locale: str = ""
     """The language of the user; empty where none is set."""
     signs_out: bool = False
-    """The account is gone, and with it what the browser had of its session."""
+    """The account is gone, and with it the cookies of its session."""
     session: AuthenticationSession | None = None
     account_changes: AccountChanges = NO_CHANGES
 
@@ -166,9 +166,9 @@ class PageExpired:
 class Replayed(PageExpired):
     """The form was sent before, or the page was opened again while the form was processed.
 
-    `account_changes` are what the form has changed.
+    `account_changes` are those of the form.
     """
 
 
 SignInResult = Challenged | SignedIn | Refused | Inform | PageExpired
-"""What the pages, the password grant and the use cases between read of a sign-in."""
+"""The results of the engine, which pages and the password grant read."""

@@ -1,6 +1,7 @@
 """One request of a sign-in while it runs: its input, its state, and the interfaces of its steps."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -38,7 +39,7 @@ class BrowserSession:
 
 @dataclass(frozen=True, slots=True)
 class RequestedAuthentication:
-    """What the client requires of the sign-in.
+    """The requirements of the client.
 
     `level` is the level of authentication; with `level_is_essential` a lower one is an error.
     `reauthenticate` and `max_age` require credentials again where the browser is signed in.
@@ -115,11 +116,10 @@ def required_by(session: AuthenticationSession, actions: Iterable[str]) -> Authe
 
 
 @dataclass(slots=True)
-class SignIn:
-    """One request: its context, the state that it changes, and what comes of it.
+class SignInAttempt:
+    """One request: its context, the state that it changes, and its result.
 
-    The request, the configuration and the account are values; `SignIn` collects what happens to
-    them.
+    The request, the configuration and the account are values; the attempt collects their changes.
     """
 
     context: SignInContext
@@ -131,11 +131,11 @@ class SignIn:
     failure: SignInRefused | None = None
     """Why the form before the challenge was refused."""
     information: MessageKey | None = None
-    """What the next form says, such as why the user signs in again."""
+    """The message of the next form, such as why the user signs in again."""
     account_changes: AccountChanges = NO_CHANGES
-    """What a required action has changed in the account."""
+    """The changes that a required action has made."""
     ended_with: MessageKey | None = None
-    """What a page says where a required action has ended the sign-in, and the account."""
+    """The message of the page where a required action has ended the sign-in and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
     event_details: dict[str, str] = field(default_factory=dict)
     """Further details of the event of this request."""
@@ -214,7 +214,7 @@ class SignIn:
             self.attempted_username = username
 
     def forget_user(self) -> None:
-        """Ask for the user name again; what was submitted is kept for the form."""
+        """Ask for the user name again; the form keeps the submitted one."""
         self.account = self.user_id = None
         self.note(UNKNOWN_USER, None)
 
@@ -255,7 +255,7 @@ class SignIn:
         self.note(_REQUIRED, json.dumps(list(left)))
 
     def is_required(self, alias: str) -> bool:
-        """Tell whether an action is more than what the client asks for."""
+        """Tell whether an action is required, and not only asked for by the client."""
         required = (*self.user.required_actions, *self.required_actions)
         return alias in required or alias != self.context.requested.action
 
@@ -286,13 +286,13 @@ class SignIn:
 
 
 class AuthenticatorOutcome(Enum):
-    """What an authenticator comes to where it asks for nothing."""
+    """The result of an authenticator that shows no form."""
 
     SUCCEEDED = auto()
     ATTEMPTED = auto()
     """It does not apply: another alternative is next, and a flow that requires it fails."""
     NOT_SET_UP = auto()
-    """The user does not have what it asks for."""
+    """The user does not have the credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,49 +321,31 @@ class SecretCheck:
 Result = AuthenticatorOutcome | Challenge | SecretCheck
 
 
-class Authenticator(Protocol):
-    """An execution of a flow that is no sub-flow."""
+class Authenticator(ABC):
+    """An execution of a flow that is no sub-flow. By default it has no form and no credential."""
 
-    @property
-    def id(self) -> str:
-        """Keycloak's id."""
-        ...
-
-    needs_user: ClassVar[bool]
+    id: ClassVar[str]
+    """Keycloak's id."""
+    needs_user: ClassVar[bool] = False
     """Another step has named the user before."""
-    asks_everyone: ClassVar[bool]
+    asks_everyone: ClassVar[bool] = False
     """Where it is required it asks users without the credential too, so that a guesser learns
     nothing of them."""
 
     def is_configured(self, account: Account) -> bool:
-        """Return whether the user has what this asks for; `account` has its credentials."""
-        ...
+        """Return whether the user has the credential; `account` has its credentials."""
+        del account
+        return True
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    @abstractmethod
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         """Return the result when the flow reaches the authenticator.
 
         Raises SignInRefused or StoreUnavailable.
         """
-        ...
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return what its form comes to; raises SignInRefused or StoreUnavailable."""
-        ...
-
-
-class WithoutForm:
-    """An authenticator that shows no form."""
-
-    needs_user: ClassVar[bool] = False
-    asks_everyone: ClassVar[bool] = False
-
-    def is_configured(self, account: Account) -> bool:
-        """Return True: there is nothing to set up."""
-        del account
-        return True
-
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return ATTEMPTED: no form of it was shown."""
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
+        """Return the result of its form; raises SignInRefused or StoreUnavailable."""
         del sign_in, config, form
         return AuthenticatorOutcome.ATTEMPTED
 
@@ -373,20 +355,13 @@ class FlowCondition(Protocol):
 
     id: ClassVar[str]
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         """Return whether `flow` is run; raises StoreUnavailable."""
         ...
 
-    def succeeded(self, sign_in: SignIn, config: Config) -> None:
+    def succeeded(self, sign_in: SignInAttempt, config: Config) -> None:
         """Act after the success of the sub-flow that it decided about."""
-        ...
-
-
-class WithoutEffect:
-    """A condition that only decides."""
-
-    def succeeded(self, sign_in: SignIn, config: Config) -> None:
-        """Do nothing."""
+        del sign_in, config
 
 
 def is_set(config: Config, name: str) -> bool:

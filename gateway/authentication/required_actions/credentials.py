@@ -6,7 +6,7 @@ WebAuthnRegister (26.7)
 
 import hashlib
 import hmac
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -21,7 +21,7 @@ from gateway.authentication.engine.results import (
     credential_changes,
     refused_credential,
 )
-from gateway.authentication.engine.sign_in import Form, SignIn
+from gateway.authentication.engine.sign_in import Form, SignInAttempt
 from gateway.authentication.errors import InvalidUserCredentials
 from gateway.authentication.one_time_passwords import (
     OTP,
@@ -70,10 +70,10 @@ class UpdatePassword:
         self._passwords = passwords
         self._updates = updates
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge:
         return _password_form(sign_in, _password_reason(sign_in))
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         given = form.get(_NEW_FIELD, "")
         if not given.strip():
             return _refused_password(
@@ -94,29 +94,29 @@ class UpdatePassword:
         return Performed(credential_changes(_PASSWORD_EVENTS, PASSWORD, form), (made,), former)
 
     async def _change(
-        self, sign_in: SignIn, password: Secret
+        self, sign_in: SignInAttempt, password: Secret
     ) -> tuple[Credential, tuple[Credential, ...]]:
-        """Store the password; return its credential, and the one that it replaces.
+        """Store the password; return its credential, and the replaced credential.
 
         Raises PasswordRefused, and InvalidUserCredentials where another browser was faster: this
         one has not proven the password that it would replace.
         """
         require_hashable(password)
         realm, user = sign_in.realm, sign_in.user
-        account = await self._accounts.reloaded(realm.id, user.id)
+        account = await self._accounts.reload_account(realm.id, user.id)
         if has_password(sign_in.begun) and is_former(sign_in.begun, account):
             raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, user.id)
         prepared = await self._passwords.prepare(
             realm, account.user or user, account.credentials or (), password
         )
-        async with self._updates.begin(realm.id, user.id) as update:
+        async with self._updates.begin_update(realm.id, user.id) as update:
             await self._passwords.store(update.stores, realm, update.user, prepared)
             await update.replace(update.user, performed=UPDATE_PASSWORD)
         former = () if account.password is None else (account.password,)
         return prepared.change.current, former
 
 
-def _password_reason(sign_in: SignIn) -> MessageKey | None:
+def _password_reason(sign_in: SignInAttempt) -> MessageKey | None:
     """Return why the password is changed; None where the client asks for it."""
     if not sign_in.is_required(UPDATE_PASSWORD):
         return None
@@ -125,7 +125,7 @@ def _password_reason(sign_in: SignIn) -> MessageKey | None:
 
 
 def _password_form(
-    sign_in: SignIn,
+    sign_in: SignInAttempt,
     message: str | None,
     arguments: tuple[str, ...] = (),
     *,
@@ -143,7 +143,7 @@ def _password_form(
 
 
 def _refused_password(
-    sign_in: SignIn,
+    sign_in: SignInAttempt,
     message: str,
     error: str,
     arguments: tuple[str, ...] = (),
@@ -180,22 +180,20 @@ class ConfigureOtp:
         self._codes = codes
         self._updates = updates
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge:
         secret = new_otp_secret()
-        sign_in.note(_ENROLLMENT_NOTE, _digest_of_secret(secret))
+        sign_in.note(_ENROLLMENT_NOTE, _digest(secret))
         message = MessageKey.CONFIGURE_OTP if sign_in.is_required(CONFIGURE_TOTP) else None
         return await self._form(sign_in, secret, message)
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         secret = form.get("totpSecret", "")
-        if not hmac.compare_digest(
-            _digest_of_secret(secret), sign_in.notes.get(_ENROLLMENT_NOTE, "")
-        ):
+        if not hmac.compare_digest(_digest(secret), sign_in.notes.get(_ENROLLMENT_NOTE, "")):
             return Asked(await self.ask(sign_in), NO_CHANGES)
         code, label = form.get("totp", "").replace(" ", ""), form.get("userLabel", "").strip()
         if not code:
             return await self._refused(sign_in, form, MessageKey.MISSING_CODE)
-        account = await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
+        account = await self._accounts.reload_account(sign_in.realm.id, sign_in.user.id)
         if account.devices and not label:
             return await self._refused(
                 sign_in, form, MessageKey.MISSING_DEVICE_NAME, field="userLabel"
@@ -210,14 +208,14 @@ class ConfigureOtp:
         working = self._codes.enrolled(sign_in.realm, made, Secret(code), sign_in.now)
         if working is None:
             return await self._refused(sign_in, form, MessageKey.INVALID_CODE)
-        async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
+        async with self._updates.begin_update(sign_in.realm.id, sign_in.user.id) as update:
             stored = await update.add_credential(working)
             await update.replace(update.user, performed=CONFIGURE_TOTP)
         sign_in.note(_ENROLLMENT_NOTE, None)
         return Performed(credential_changes(_OTP_EVENTS, OTP, form), (stored,))
 
     async def _refused(
-        self, sign_in: SignIn, form: Form, message: MessageKey, *, field: str = "totp"
+        self, sign_in: SignInAttempt, form: Form, message: MessageKey, *, field: str = "totp"
     ) -> Asked:
         secret, label = form.get("totpSecret", ""), form.get("userLabel", "")
         shown = await self._form(sign_in, secret, message, wrong=field, label=label)
@@ -227,17 +225,17 @@ class ConfigureOtp:
 
     async def _form(
         self,
-        sign_in: SignIn,
+        sign_in: SignInAttempt,
         secret: str,
         message: MessageKey | None,
         *,
         wrong: str | None = None,
         label: str = "",
     ) -> Challenge:
-        account = await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
+        account = await self._accounts.reload_account(sign_in.realm.id, sign_in.user.id)
         return Challenge(
             FormName.CONFIGURE_OTP,
-            {"username": sign_in.user.username, "userLabel": label},
+            {"username": sign_in.user.username, "label": label},
             message,
             is_error=wrong is not None,
             error_field=wrong,
@@ -248,8 +246,8 @@ class ConfigureOtp:
         )
 
 
-def _digest_of_secret(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(shown: str) -> str:
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _CODES_FIELD: Final = "generatedRecoveryAuthnCodes"
@@ -278,13 +276,12 @@ class ConfigureRecoveryCodes:
     def __init__(self, updates: AccountUpdates) -> None:
         self._updates = updates
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge:
         codes = RecoveryCodeList(
             new_recovery_codes(), (sign_in.now - _EPOCH) // timedelta(milliseconds=1)
         )
-        sign_in.note(
-            _RECOVERY_CODES_NOTE, _digest_of_codes(",".join(codes.codes), str(codes.generated_at))
-        )
+        shown = f"{codes.generated_at} {','.join(codes.codes)}"
+        sign_in.note(_RECOVERY_CODES_NOTE, _digest(shown))
         return Challenge(
             FormName.CONFIGURE_RECOVERY_CODES,
             {"username": sign_in.user.username},
@@ -292,11 +289,10 @@ class ConfigureRecoveryCodes:
             required_action=CONFIGURE_RECOVERY_CODES,
         )
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         codes, generated_at = form.get(_CODES_FIELD, ""), form.get(_GENERATED_AT_FIELD, "")
-        if not hmac.compare_digest(
-            _digest_of_codes(codes, generated_at), sign_in.notes.get(_RECOVERY_CODES_NOTE, "")
-        ):
+        sent = _digest(f"{generated_at} {codes}")
+        if not hmac.compare_digest(sent, sign_in.notes.get(_RECOVERY_CODES_NOTE, "")):
             return Asked(await self.ask(sign_in), NO_CHANGES)
         stored, former = await self._store(
             sign_in,
@@ -309,11 +305,11 @@ class ConfigureRecoveryCodes:
         return Performed(credential_changes(kinds, RECOVERY_CODES, form), (stored,), former)
 
     async def _store(
-        self, sign_in: SignIn, codes: tuple[str, ...], generated_at: datetime, label: str
+        self, sign_in: SignInAttempt, codes: tuple[str, ...], generated_at: datetime, label: str
     ) -> tuple[Credential, tuple[Credential, ...]]:
         """Store the codes; return them, and the former ones, which they replace."""
         realm_id, user_id = sign_in.realm.id, sign_in.user.id
-        async with self._updates.begin(realm_id, user_id) as update:
+        async with self._updates.begin_update(realm_id, user_id) as update:
             users = update.stores.users
             held = await users.credentials(realm_id, user_id)
             others = [one for one in held if one.type != RECOVERY_CODES]
@@ -327,15 +323,11 @@ class ConfigureRecoveryCodes:
         return stored, former
 
 
-def _digest_of_codes(codes: str, generated_at: str) -> str:
-    shown = f"{generated_at} {codes}"
-    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 _KEY_EVENTS: Final = (EventType.CUSTOM_REQUIRED_ACTION, EventType.UPDATE_CREDENTIAL)
 """Keycloak 26 records both."""
 
 
+@dataclass(frozen=True, slots=True)
 class RegisterKey:
     """webauthn-register and webauthn-register-passwordless: the user registers a key.
 
@@ -345,23 +337,15 @@ class RegisterKey:
     """
 
     may_be_requested = True
+    alias: str
+    _registration: KeyRegistration
+    _accounts: Accounts
+    _updates: AccountUpdates
 
-    def __init__(
-        self,
-        alias: str,
-        registration: KeyRegistration,
-        accounts: Accounts,
-        updates: AccountUpdates,
-    ) -> None:
-        self.alias = alias
-        self._registration = registration
-        self._accounts = accounts
-        self._updates = updates
-
-    async def ask(self, sign_in: SignIn) -> Challenge:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge:
         return self._form(sign_in, await self._account(sign_in))
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         if form.get("isSetRetry"):
             return Asked(await self.ask(sign_in), NO_CHANGES)
         account = await self._account(sign_in)
@@ -387,21 +371,21 @@ class RegisterKey:
         kind = self._registration.keys.type
         return Performed(credential_changes(_KEY_EVENTS, kind, form, _key_details(made)), (stored,))
 
-    async def _account(self, sign_in: SignIn) -> Account:
-        return await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
+    async def _account(self, sign_in: SignInAttempt) -> Account:
+        return await self._accounts.reload_account(sign_in.realm.id, sign_in.user.id)
 
-    async def _store(self, sign_in: SignIn, made: NewKey) -> Credential:
+    async def _store(self, sign_in: SignInAttempt, made: NewKey) -> Credential:
         """Store the key, and return it; raises AlreadyExists where another user has registered it.
 
         Spec: WebAuthn Level 3 §7.1
         """
-        async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
+        async with self._updates.begin_update(sign_in.realm.id, sign_in.user.id) as update:
             stored = await update.add_credential(made.credential)
             await update.replace(update.user, performed=self.alias)
         return stored
 
     def _refused(
-        self, sign_in: SignIn, account: Account, message: MessageKey, error: str, reason: str
+        self, sign_in: SignInAttempt, account: Account, message: MessageKey, error: str, reason: str
     ) -> Asked:
         details = {
             Detail.CREDENTIAL_TYPE: self._registration.keys.type,
@@ -412,7 +396,7 @@ class RegisterKey:
         return Asked(self._form(sign_in, account, message), AccountChanges(refused))
 
     def _form(
-        self, sign_in: SignIn, account: Account, message: MessageKey | None = None
+        self, sign_in: SignInAttempt, account: Account, message: MessageKey | None = None
     ) -> Challenge:
         return Challenge(
             FormName.REGISTER_KEY,

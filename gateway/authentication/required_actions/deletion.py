@@ -12,7 +12,7 @@ from gateway.authentication.accounts import Accounts
 from gateway.authentication.engine.levels import proven_level
 from gateway.authentication.engine.required_action import Asked, Ended, Ignored, Performed
 from gateway.authentication.engine.results import NO_CHANGES, AccountChange, AccountChanges
-from gateway.authentication.engine.sign_in import Form, SignIn
+from gateway.authentication.engine.sign_in import Form, SignInAttempt
 from gateway.authentication.errors import ActionForbidden
 from gateway.authentication.one_time_passwords import OTP
 from gateway.authentication.removal import (
@@ -48,7 +48,7 @@ class DeleteAccount:
         self._updates = updates
         self._removal = removal
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge:
         await self._require_role(sign_in)
         return Challenge(
             FormName.DELETE_ACCOUNT,
@@ -56,16 +56,16 @@ class DeleteAccount:
             required_action=DELETE_ACCOUNT,
         )
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Ended:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Ended:
         del form
         await self._require_role(sign_in)
-        async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
-            await self._removal.remove(update.stores, update.user)
+        async with self._updates.begin_update(sign_in.realm.id, sign_in.user.id) as update:
+            await self._removal.remove_account(update.stores, update.user)
         await self._removal.end_sessions(sign_in.user)
         changes = AccountChanges((AccountChange(EventType.DELETE_ACCOUNT),))
         return Ended(changes, MessageKey.ACCOUNT_DELETED)
 
-    async def _require_role(self, sign_in: SignIn) -> None:
+    async def _require_role(self, sign_in: SignInAttempt) -> None:
         """Raise ActionForbidden for a user without the role."""
         entry = await self._directory.user(sign_in.realm.id, sign_in.user.id)
         roles = () if entry is None else dict(entry.roles.clients).get(_ACCOUNT_CLIENT, ())
@@ -102,18 +102,18 @@ class DeleteCredential:
         self._accounts = accounts
         self._updates = updates
 
-    async def ask(self, sign_in: SignIn) -> Challenge | Ignored:
-        account = await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
+    async def ask(self, sign_in: SignInAttempt) -> Challenge | Ignored:
+        account = await self._accounts.reload_account(sign_in.realm.id, sign_in.user.id)
         found = _find_credential(sign_in, account.credentials or ())
         if isinstance(found, Ignored):
             return found
         return _delete_credential_form(sign_in, account.credentials or (), found)
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed | Ignored:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed | Ignored:
         if "accept" not in form:
             asked = await self.ask(sign_in)
             return asked if isinstance(asked, Ignored) else Asked(asked, NO_CHANGES)
-        async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
+        async with self._updates.begin_update(sign_in.realm.id, sign_in.user.id) as update:
             held = await held_credentials(update)
             found = _find_credential(sign_in, held)
             if isinstance(found, Ignored):
@@ -126,8 +126,8 @@ class DeleteCredential:
         return Performed(_removed_credential(found), removed=(found,))
 
 
-def _find_credential(sign_in: SignIn, held: Sequence[Credential]) -> Credential | Ignored:
-    """Return the credential that the client names, or the event of what is wrong with it."""
+def _find_credential(sign_in: SignInAttempt, held: Sequence[Credential]) -> Credential | Ignored:
+    """Return the credential that the client names, or the event of its refusal."""
     given = sign_in.context.requested.action_parameter
     if not given:
         return _ignored_deletion(EventError.MISSING_CREDENTIAL_ID, {})
@@ -149,7 +149,7 @@ def _ignored_deletion(error: str, details: dict[str, str]) -> Ignored:
 
 
 def _delete_credential_form(
-    sign_in: SignIn, held: Sequence[Credential], credential: Credential
+    sign_in: SignInAttempt, held: Sequence[Credential], credential: Credential
 ) -> Challenge:
     warning = removal_warning(held, credential)
     sign_in.note(_CREDENTIAL_NOTE, warning)

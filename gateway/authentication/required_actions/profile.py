@@ -24,7 +24,7 @@ from gateway.authentication.engine.results import (
     AccountChanges,
     ends_other_sessions,
 )
-from gateway.authentication.engine.sign_in import ASKED_BY_LINK, Form, SignIn
+from gateway.authentication.engine.sign_in import ASKED_BY_LINK, Form, SignInAttempt
 from gateway.authentication.errors import ActionDeclined
 from gateway.authentication.profile_updates import (
     EmailUpdates,
@@ -68,7 +68,7 @@ class UpdateProfile:
         self.may_be_requested = alias == UPDATE_PROFILE
         self._updates = updates
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge:
         violations: tuple[Violation, ...] = ()
         if self.alias == VERIFY_PROFILE:
             violations = await profile_violations(
@@ -78,7 +78,7 @@ class UpdateProfile:
         message = MessageKey.UPDATE_PROFILE if sign_in.is_required(self.alias) else None
         return self._form(sign_in, None, violations, message)
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         try:
             change = await self._updates.store(
                 _profile(sign_in), sign_in.user.id, form, performed=self.alias
@@ -91,7 +91,7 @@ class UpdateProfile:
 
     def _form(
         self,
-        sign_in: SignIn,
+        sign_in: SignInAttempt,
         sent: Form | None,
         violations: Sequence[Violation],
         message: MessageKey | None,
@@ -106,13 +106,13 @@ class UpdateProfile:
         )
 
 
-def _profile(sign_in: SignIn) -> OwnProfile:
+def _profile(sign_in: SignInAttempt) -> OwnProfile:
     realm = sign_in.context.realm
     unlocks_email = EMAIL not in own_locked_names(realm, sign_in.user)
     return OwnProfile(realm, sign_in.scopes, unlocks_email=unlocks_email)
 
 
-def _record_verification(sign_in: SignIn, violations: Iterable[Violation]) -> None:
+def _record_verification(sign_in: SignInAttempt, violations: Iterable[Violation]) -> None:
     if _VERIFICATION_NOTE in sign_in.notes:
         return
     sign_in.note(_VERIFICATION_NOTE, "true")
@@ -141,7 +141,7 @@ class VerifyEmail:
         self._database = database
         self._pauses = pauses
 
-    async def ask(self, sign_in: SignIn) -> Challenge | None:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge | None:
         user, context = sign_in.user, sign_in.context
         if user.email_verified or not user.email:
             return None
@@ -153,31 +153,21 @@ class VerifyEmail:
             # A mail that was sent in another tab moments ago will do.
             sign_in.note(_VERIFICATION_SENT, user.email)
             return _verify_email_form(sign_in)
-        failure = failure or await self._send(sign_in)
-        return (
-            _verify_email_form(sign_in)
-            if failure is None
-            else _verification_not_sent(sign_in, failure)
-        )
+        return _verify_email_form(sign_in, failure or await self._send(sign_in))
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         if _CONTINUE_FIELD in form:
             return Asked(_verify_email_form(sign_in), NO_CHANGES)
         failure = await self._pause(sign_in) or await self._send(sign_in)
-        shown = (
-            _verify_email_form(sign_in)
-            if failure is None
-            else _verification_not_sent(sign_in, failure)
-        )
-        return Asked(shown, sign_in.account_changes)
+        return Asked(_verify_email_form(sign_in, failure), sign_in.account_changes)
 
-    async def _pause(self, sign_in: SignIn) -> NotSent | None:
+    async def _pause(self, sign_in: SignInAttempt) -> NotSent | None:
         pause = sign_in.context.realm.sign_in.resend_pause(VERIFY_EMAIL)
         address = sign_in.user.email or ""
         network = caller_of(sign_in.context.address)
         return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause, address, network)
 
-    async def _send(self, sign_in: SignIn) -> NotSent | None:
+    async def _send(self, sign_in: SignInAttempt) -> NotSent | None:
         address = sign_in.user.email or ""
         mail = verification_mail(sign_in, sign_in.user)
         async with self._database.write() as stores:
@@ -189,7 +179,7 @@ class VerifyEmail:
         return failure
 
 
-def verification_mail(sign_in: SignIn, user: User) -> LinkMail:
+def verification_mail(sign_in: SignInAttempt, user: User) -> LinkMail:
     """Return the mail with a link by which the sign-in goes on."""
     address, tab_id = user.email or "", sign_in.begun.tab_id
     token = new_action_token(
@@ -212,24 +202,19 @@ def verification_mail(sign_in: SignIn, user: User) -> LinkMail:
     )
 
 
-def _verify_email_form(sign_in: SignIn) -> Challenge:
+def _verify_email_form(sign_in: SignInAttempt, failure: NotSent | None = None) -> Challenge:
     user = sign_in.user
     sent = sign_in.notes.get(_VERIFICATION_SENT) == user.email
-    return Challenge(
+    form = Challenge(
         FormName.VERIFY_EMAIL,
         {"email": user.email or "", **({"sent": "true"} if sent else {})},
         MessageKey.VERIFY_EMAIL if sign_in.is_required(VERIFY_EMAIL) else None,
         required_action=VERIFY_EMAIL,
     )
-
-
-def _verification_not_sent(sign_in: SignIn, failure: NotSent) -> Challenge:
-    return replace(
-        _verify_email_form(sign_in),
-        message=failure.message,
-        message_arguments=failure.arguments,
-        is_error=True,
-    )
+    if failure is None:
+        return form
+    message, arguments = failure.message, failure.arguments
+    return replace(form, message=message, message_arguments=arguments, is_error=True)
 
 
 _EMAIL_FIELD: Final = "email"
@@ -252,7 +237,7 @@ class UpdateEmail:
         self._emails = emails
         self._pauses = pauses
 
-    async def ask(self, sign_in: SignIn) -> Challenge | Ignored:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge | Ignored:
         if not _email_profile(sign_in).may_change_email:
             return Ignored(NO_CHANGES)
         waiting = pending_email(sign_in.user)
@@ -261,19 +246,21 @@ class UpdateEmail:
         message = MessageKey.UPDATE_EMAIL if sign_in.is_required(UPDATE_EMAIL) else None
         return _email_form(sign_in, sign_in.user.email or "", message)
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         address = form.get(_EMAIL_FIELD, "")
         ends_sessions = ends_other_sessions(form)
         try:
             if _must_confirm(sign_in, address):
                 return await self._request(sign_in, address, ends_sessions=ends_sessions)
-            change = await self._emails.store(_email_profile(sign_in), sign_in.user.id, address)
+            change = await self._emails.store_address(
+                _email_profile(sign_in), sign_in.user.id, address
+            )
         except ProfileRejected as rejected:
             return Asked(_rejected_email(sign_in, address, rejected.violations), NO_CHANGES)
         event = AccountChange(EventType.UPDATE_EMAIL, change.details)
         return Performed(AccountChanges((event,), ends_sessions))
 
-    async def _request(self, sign_in: SignIn, address: str, *, ends_sessions: bool) -> Asked:
+    async def _request(self, sign_in: SignInAttempt, address: str, *, ends_sessions: bool) -> Asked:
         """Send the link. The pause begins first: addresses are not tried out by it."""
         pause = sign_in.context.realm.sign_in.resend_pause(UPDATE_EMAIL)
         network = caller_of(sign_in.context.address)
@@ -300,8 +287,8 @@ class UpdateEmail:
         return Asked(shown, AccountChanges((event,)))
 
 
-def _must_confirm(sign_in: SignIn, address: str) -> bool:
-    """Tell whether a link confirms the address: one that is verified already needs none."""
+def _must_confirm(sign_in: SignInAttempt, address: str) -> bool:
+    """Tell whether a link confirms the address; a verified address needs none."""
     rules, user = sign_in.context.realm.sign_in, sign_in.user
     wanted = canonical_name(address.strip())
     is_known = wanted == user.email and user.email_verified
@@ -310,7 +297,7 @@ def _must_confirm(sign_in: SignIn, address: str) -> bool:
 
 
 def _confirmation_mail(
-    sign_in: SignIn, address: str, password: str, *, ends_sessions: bool
+    sign_in: SignInAttempt, address: str, password: str, *, ends_sessions: bool
 ) -> LinkMail:
     context, user = sign_in.context, sign_in.user
     token = new_action_token(
@@ -329,12 +316,12 @@ def _confirmation_mail(
     return LinkMail(context.realm, context.issuer, user, address, kind, token, tab, (address,))
 
 
-def _email_profile(sign_in: SignIn) -> OwnProfile:
+def _email_profile(sign_in: SignInAttempt) -> OwnProfile:
     return OwnProfile(sign_in.context.realm, sign_in.scopes, unlocks_email=True)
 
 
 def _email_form(
-    sign_in: SignIn,
+    sign_in: SignInAttempt,
     address: str,
     message: str | None,
     arguments: tuple[str, ...] = (),
@@ -352,13 +339,15 @@ def _email_form(
     )
 
 
-def _rejected_email(sign_in: SignIn, address: str, violations: Sequence[Violation]) -> Challenge:
+def _rejected_email(
+    sign_in: SignInAttempt, address: str, violations: Sequence[Violation]
+) -> Challenge:
     first = violations[0]
     arguments = tuple(str(one) for one in first.parameters)
     return _email_form(sign_in, address, first.message, arguments, is_error=True)
 
 
-def _email_not_sent(sign_in: SignIn, address: str, failure: NotSent) -> Challenge:
+def _email_not_sent(sign_in: SignInAttempt, address: str, failure: NotSent) -> Challenge:
     return _email_form(sign_in, address, failure.message, failure.arguments, is_error=True)
 
 
@@ -379,17 +368,17 @@ class TermsAndConditions:
     def __init__(self, updates: AccountUpdates) -> None:
         self._updates = updates
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
+    async def ask(self, sign_in: SignInAttempt) -> Challenge:
         return Challenge(
             FormName.TERMS,
             {"username": sign_in.user.username},
             required_action=TERMS_AND_CONDITIONS,
         )
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignInAttempt, form: Form) -> Asked | Performed:
         if "accept" not in form or "cancel" in form:
             raise ActionDeclined(sign_in.user.id, TERMS_AND_CONDITIONS, _TERMS_DECLINED)
-        async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
+        async with self._updates.begin_update(sign_in.realm.id, sign_in.user.id) as update:
             accepted = with_accepted_terms(update.user, sign_in.now)
             await update.replace(accepted, performed=TERMS_AND_CONDITIONS)
         return Performed(AccountChanges((AccountChange(EventType.CUSTOM_REQUIRED_ACTION),)))

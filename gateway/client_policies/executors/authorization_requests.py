@@ -8,7 +8,7 @@ objects); FAPI 1.0 Advanced §5.1.1, §5.2.2 (signed responses)
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final
 
 from gateway.client_policies.events import (
     INVALID_METADATA,
@@ -27,28 +27,26 @@ from gateway.client_policies.interfaces import (
     EnforcedFlow,
     Executor,
     PolicyConfiguration,
+    flag_option,
+    option,
+    seconds_option,
 )
 from gateway.domain.clients import Client
 
-_ALIAS = "auth-flow-alias"
+
+def _enforced_flow(configuration: PolicyConfiguration) -> EnforcedFlow:
+    alias = configuration.text("auth-flow-alias")
+    if not alias:
+        raise InvalidConfiguration("auth-flow-alias must be the alias of a flow")
+    return EnforcedFlow(alias, configuration.number("auth-flow-loa", 0) or None)
 
 
 @dataclass(frozen=True, slots=True)
 class AuthFlowEnforcer(Executor):
-    """Sets the flow, and the level of authentication that it reaches.
-
-    It acts on authorization requests alone: no other request has a flow of the browser.
-    """
+    """Sets the flow of authorization requests, and the authentication level that it reaches."""
 
     provider: ClassVar = "auth-flow-enforcer"
-    flow: EnforcedFlow
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        alias = configuration.text(_ALIAS)
-        if not alias:
-            raise InvalidConfiguration(f"{_ALIAS} must be the alias of a flow")
-        return cls(EnforcedFlow(alias, configuration.number("auth-flow-loa", 0) or None))
+    flow: EnforcedFlow = option(_enforced_flow)
 
     def enforced_flow(self) -> EnforcedFlow | None:
         return self.flow
@@ -59,29 +57,21 @@ _S256: Final = "S256"
 
 @dataclass(frozen=True, slots=True)
 class PkceEnforcer(AutoConfigured):
-    """Demands S256 of clients and of their requests.
-
-    A method without a challenge is refused in every request, and the grant compares the verifier.
-    Spec: RFC 7636 §4.3
-    """
+    """Demands S256 of clients and requests. Spec: RFC 7636 §4.3."""
 
     provider: ClassVar = "pkce-enforcer"
+    setting: ClassVar = ClientSettings(attributes={"pkce.code.challenge.method": _S256})
+    refusal: ClassVar = (INVALID_METADATA, "Invalid client metadata: code_challenge_method")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings(attributes={"pkce.code.challenge.method": _S256})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if proposed.authorization.code_challenge_method == _S256:
-            return None
-        return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: code_challenge_method")
+    def has_setting(self, client: Client) -> bool:
+        return client.authorization.code_challenge_method == _S256
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         method = request.parameters.get("code_challenge_method")
         if method is None:
             raise PolicyRefusal(INVALID_REQUEST, "Missing parameter: code_challenge_method")
         if method != _S256:
-            text = "Invalid parameter: invalid code_challenge_method"
-            raise PolicyRefusal(INVALID_REQUEST, text)
+            raise PolicyRefusal(INVALID_REQUEST, "Invalid parameter: invalid code_challenge_method")
 
     def check_request(self, request: ClientRequest) -> None:
         if request.kind is not EventKind.TOKEN_REQUEST:
@@ -94,18 +84,14 @@ class PkceEnforcer(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectImplicitGrant(AutoConfigured):
-    """Demands that the implicit flow is off, and refuses it whatever the client may do."""
+    """Demands that the implicit flow is off, and refuses it for every client."""
 
     provider: ClassVar = "reject-implicit-grant"
+    setting: ClassVar = ClientSettings({"implicitFlowEnabled": False})
+    refusal: ClassVar = (INVALID_METADATA, "Invalid client metadata: implicit flow enabled")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings({"implicitFlowEnabled": False})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if not proposed.implicit_flow_enabled:
-            return None
-        text = "Invalid client metadata: implicit flow enabled"
-        return PolicyRefusal(INVALID_METADATA, text)
+    def has_setting(self, client: Client) -> bool:
+        return not client.implicit_flow_enabled
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         if not request.response_type.isdisjoint({"token", "id_token"}):
@@ -114,18 +100,17 @@ class RejectImplicitGrant(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectPasswordGrant(AutoConfigured):
-    """Demands that the password grant is off, and refuses it whatever the client may do."""
+    """Demands that the password grant is off, and refuses it for every client."""
 
     provider: ClassVar = "reject-ropc-grant"
+    setting: ClassVar = ClientSettings({"directAccessGrantsEnabled": False})
+    refusal: ClassVar = (
+        INVALID_METADATA,
+        "Invalid client metadata: resource owner password credentials grant enabled",
+    )
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings({"directAccessGrantsEnabled": False})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if not proposed.direct_access_grants_enabled:
-            return None
-        text = "Invalid client metadata: resource owner password credentials grant enabled"
-        return PolicyRefusal(INVALID_METADATA, text)
+    def has_setting(self, client: Client) -> bool:
+        return not client.direct_access_grants_enabled
 
     def check_request(self, request: ClientRequest) -> None:
         if request.kind is EventKind.RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST:
@@ -135,28 +120,23 @@ class RejectPasswordGrant(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectRequest(Executor):
-    """Refuses each event, so that conditions decide what may be done at all."""
+    """Refuses each event, so that conditions decide what is allowed at all."""
 
     provider: ClassVar = "reject-request"
 
     def check_change(self, change: ClientChange) -> None:
-        del change
         raise _refusal()
 
     def check_access(self, access: ClientChange) -> None:
-        del access
         raise _refusal()
 
     def check_start(self, start: AuthorizationStart) -> None:
-        del start
         raise _refusal()
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
-        del request
         raise _refusal()
 
     def check_request(self, request: ClientRequest) -> None:
-        del request
         raise _refusal()
 
 
@@ -166,10 +146,7 @@ def _refusal() -> PolicyRefusal:
 
 @dataclass(frozen=True, slots=True)
 class SecureParContent(Executor):
-    """Refuses parameters beside `request_uri` that were not pushed.
-
-    Spec: RFC 9126 §4, FAPI 2.0 Security Profile §5.3.2.2
-    """
+    """Refuses parameters that were not pushed. Spec: RFC 9126 §4, FAPI 2.0 §5.3.2.2."""
 
     provider: ClassVar = "secure-par-content"
 
@@ -186,13 +163,10 @@ def _require_pushed(sent: Mapping[str, str], pushed: Mapping[str, str] | None) -
     if "request_uri" not in sent or pushed is None:
         raise PolicyRefusal(INVALID_REQUEST, "PAR request_uri not included.")
     if any(name not in pushed and name != "request_uri" for name in sent):
-        text = "PAR request did not include necessary parameters"
-        raise PolicyRefusal(INVALID_REQUEST, text)
+        raise PolicyRefusal(INVALID_REQUEST, "PAR request did not include necessary parameters")
 
 
 _OBJECT: Final = "invalid_request_object"
-_HOUR: Final = timedelta(seconds=3600)
-_SKEW: Final = timedelta(seconds=15)
 _OBJECT_PARAMETERS: Final = frozenset({"request", "request_uri"})
 _COMPARED: Final = frozenset(
     {
@@ -202,36 +176,25 @@ _COMPARED: Final = frozenset(
         *("dpop_jkt", "kc_action", "kc_idp_hint"),
     }
 )
-"""Parameters that must stand in the object as they stand beside it."""
+"""Parameters whose value beside the object must be that in the object."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecureRequestObject(Executor):
-    """Demands a signed object with `exp`, `aud` and `nbf`, this one at most `period` before `exp`.
+    """Demands a signed object with `exp`, `aud` and `nbf`, at most `period` before `exp`.
 
-    Without `verify_nbf` an object needs no `nbf`. That the object is valid now and for this issuer,
-    where it says so, is a rule of every request.
+    `verify_nbf` false makes `nbf` optional. Every request checks validity and issuer.
     A pushed request is judged when it is pushed; its use only requires that it was signed.
     Spec: FAPI 2.0 Message Signing §5.3.1, FAPI 1.0 Advanced §5.2.2
     """
 
     provider: ClassVar = "secure-request-object"
-    verify_nbf: bool = True
-    period: timedelta = _HOUR
-    skew: timedelta = _SKEW
-    encryption_required: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        seconds = timedelta(seconds=1)
-        period = configuration.number("available-period", _HOUR // seconds)
-        skew = configuration.number("allowed-clock-skew", _SKEW // seconds)
-        return cls(
-            configuration.flag("verify-nbf", default=True),
-            timedelta(seconds=period),
-            timedelta(seconds=skew),
-            configuration.flag("encryption-required"),
-        )
+    verify_nbf: bool = option(
+        lambda options: options.flag("verify-nbf", default=True), default=True
+    )
+    period: timedelta = seconds_option("available-period", 3600)
+    skew: timedelta = seconds_option("allowed-clock-skew", 15)
+    encryption_required: bool = flag_option("encryption-required")
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         if request.was_pushed and request.was_signed:
@@ -295,27 +258,20 @@ class SecureResponseType(AutoConfigured):
     """Demands `code id_token`, or `code` with the response mode `jwt`.
 
     `allow_token` permits `code id_token token` too. The ID token is a detached signature, without
-    claims of the user.
-    Spec: FAPI 1.0 Advanced §5.1.1, §5.2.2
+    claims of the user. Spec: FAPI 1.0 Advanced §5.1.1, §5.2.2
     """
 
     provider: ClassVar = "secure-response-type"
-    allow_token: bool = False
+    allow_token: bool = flag_option("allow-token-response-type")
 
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(
-            configuration.flag("auto-configure"), configuration.flag("allow-token-response-type")
-        )
+    setting: ClassVar = ClientSettings(attributes={"id.token.as.detached.signature": "true"})
+    refusal: ClassVar = (
+        INVALID_METADATA,
+        "Invalid client metadata: ID Token as detached signature in disabled",
+    )
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings(attributes={"id.token.as.detached.signature": "true"})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if proposed.signing.id_token_as_detached_signature:
-            return None
-        text = "Invalid client metadata: ID Token as detached signature in disabled"
-        return PolicyRefusal(INVALID_METADATA, text)
+    def has_setting(self, client: Client) -> bool:
+        return client.signing.id_token_as_detached_signature
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         asked = request.response_type
@@ -326,9 +282,7 @@ class SecureResponseType(AutoConfigured):
             raise PolicyRefusal(INVALID_REQUEST, "invalid response_type")
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
-        del request
-        signing = replace(client.signing, id_token_as_detached_signature=True)
-        return replace(client, signing=signing)
+        return replace(client, signing=replace(client.signing, id_token_as_detached_signature=True))
 
 
 @dataclass(frozen=True, slots=True)

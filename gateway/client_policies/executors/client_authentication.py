@@ -1,6 +1,6 @@
 """Executors for the authentication of clients: methods, assertions, certificates, DPoP, secrets.
 
-What secret-rotation does to a secret is in `gateway/admin/clients/preparation.py`.
+`gateway/admin/clients/preparation.py` rotates the secrets.
 Spec: RFC 9449 §5 (DPoP), RFC 8705 §3 (certificates), FAPI 2.0 Security Profile §5.3.2.1 number 8
 (the audience of assertions), §5.4.1 (signature algorithms)
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from http import HTTPStatus
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final
 
 from gateway.client_policies.events import (
     INVALID_METADATA,
@@ -29,6 +29,10 @@ from gateway.client_policies.interfaces import (
     ClientSettings,
     Executor,
     PolicyConfiguration,
+    flag_option,
+    option,
+    seconds_option,
+    set_option,
 )
 from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
 from gateway.domain.distinguished_names import parse_distinguished_name
@@ -41,29 +45,19 @@ _BOUND_BY_DPOP: Final = frozenset({EventKind.TOKEN_REVOKE, EventKind.USERINFO_RE
 
 @dataclass(frozen=True, slots=True)
 class DpopBindEnforcer(AutoConfigured):
-    """Demands tokens bound by DPoP: every token that is issued is bound, and no other is accepted.
+    """Demands tokens bound by DPoP, on issue and on use; the endpoints verify the proofs.
 
-    The endpoints verify the proof, and compare its key with the one that a token names.
     `binds_codes`: authorization requests name the key that the code is for. Spec: RFC 9449 §5
     """
 
     provider: ClassVar = "dpop-bind-enforcer"
-    binds_codes: bool = False
+    binds_codes: bool = flag_option("enforce-authorization-code-binding-to-dpop")
 
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(
-            configuration.flag("auto-configure"),
-            configuration.flag("enforce-authorization-code-binding-to-dpop"),
-        )
+    setting: ClassVar = ClientSettings(attributes={"dpop.bound.access.tokens": "true"})
+    refusal: ClassVar = (INVALID_METADATA, "Invalid client metadata: DPoP token is disabled")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings(attributes={"dpop.bound.access.tokens": "true"})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if proposed.tokens.dpop_bound:
-            return None
-        return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: DPoP token is disabled")
+    def has_setting(self, client: Client) -> bool:
+        return client.tokens.dpop_bound
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         if self.binds_codes and not request.parameters.get(_KEY):
@@ -81,7 +75,6 @@ class DpopBindEnforcer(AutoConfigured):
             raise PolicyRefusal("invalid_token", text, HTTPStatus.UNAUTHORIZED)
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
-        del request
         return replace(client, tokens=replace(client.tokens, dpop_bound=True))
 
 
@@ -94,20 +87,16 @@ _UNBOUND: Final = "Client certificate missing, or its thumbprint and one in the 
 
 @dataclass(frozen=True, slots=True)
 class HolderOfKeyEnforcer(AutoConfigured):
-    """Demands tokens bound to a certificate, on issue and on use.
-
-    The endpoints compare the certificate with the one that a token names. Spec: RFC 8705 §3
-    """
+    """Demands tokens bound to a certificate, on issue and on use. Spec: RFC 8705 §3."""
 
     provider: ClassVar = "holder-of-key-enforcer"
+    setting: ClassVar = ClientSettings(
+        attributes={"tls.client.certificate.bound.access.tokens": "true"}
+    )
+    refusal: ClassVar = (INVALID_METADATA, "Invalid client metadata: MTLS token in disabled")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings(attributes={"tls.client.certificate.bound.access.tokens": "true"})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if proposed.tokens.certificate_bound:
-            return None
-        return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: MTLS token in disabled")
+    def has_setting(self, client: Client) -> bool:
+        return client.tokens.certificate_bound
 
     def check_request(self, request: ClientRequest) -> None:
         if request.kind not in _BOUND_BY_CERTIFICATE or request.presented is None:
@@ -117,7 +106,6 @@ class HolderOfKeyEnforcer(AutoConfigured):
             raise _unbound(request.kind)
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
-        del request
         return replace(client, tokens=replace(client.tokens, certificate_bound=True))
 
 
@@ -129,42 +117,31 @@ def _unbound(kind: EventKind) -> PolicyRefusal:
     return PolicyRefusal(code, _UNBOUND, HTTPStatus.UNAUTHORIZED)
 
 
-_EXPIRATION: Final = 29 * 86_400
-_ROTATED: Final = 2 * 86_400
-_REMAINING: Final = 10 * 86_400
+_DAY: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class SecretRotation(Executor):
-    """How long a secret lasts, and the one before it after a rotation.
-
-    `remaining` is how long before its end a client that updates itself gets a new secret.
-    """
+    """Lifetimes of a secret and of the former one; it is renewed in the last `remaining` time."""
 
     provider: ClassVar = "secret-rotation"
     registration_only: ClassVar = (
         "As in Keycloak a secret gets its expiration with the next change of the client; requests"
         " with an expired secret are refused with or without a policy"
     )
-    expiration: timedelta = timedelta(seconds=_EXPIRATION)
-    rotated: timedelta = timedelta(seconds=_ROTATED)
-    remaining: timedelta = timedelta(seconds=_REMAINING)
+    expiration: timedelta = seconds_option("expiration-period", 29 * _DAY)
+    rotated: timedelta = seconds_option("rotated-expiration-period", 2 * _DAY)
+    remaining: timedelta = seconds_option("remaining-rotation-period", 10 * _DAY)
 
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        expiration = configuration.number("expiration-period", _EXPIRATION)
-        rotated = configuration.number("rotated-expiration-period", _ROTATED)
-        remaining = configuration.number("remaining-rotation-period", _REMAINING)
-        if not expiration or max(rotated, remaining) > expiration:
+    def __post_init__(self) -> None:
+        if not self.expiration or max(self.rotated, self.remaining) > self.expiration:
             raise InvalidConfiguration("expiration-period must be the longest period")
-        return cls(*(timedelta(seconds=each) for each in (expiration, rotated, remaining)))
 
 
 @dataclass(frozen=True, slots=True)
 class SecureClientAuthenticationAssertion(Executor):
-    """Refuses the addresses of endpoints as audience of the assertion that authenticated a client.
+    """Refuses endpoint addresses as the audience of the assertion that authenticated a client.
 
-    A client that authenticates by something else passes: `secure-client-authenticator` is about it.
     Spec: FAPI 2.0 Security Profile §5.3.2.1, number 8
     """
 
@@ -173,37 +150,26 @@ class SecureClientAuthenticationAssertion(Executor):
     def check_request(self, request: ClientRequest) -> None:
         if request.assertion is None:
             return
-        audience = request.assertion.claims.get("aud")
-        if audience not in (request.issuer, [request.issuer]):
+        if request.assertion.claims.get("aud") not in (request.issuer, [request.issuer]):
             raise PolicyRefusal(INVALID_REQUEST, "invalid audience in client assertion")
-
-
-_AUTHENTICATOR: Final = "clientAuthenticatorType"
 
 
 @dataclass(frozen=True, slots=True)
 class SecureClientAuthenticator(Executor):
     """Accepts the `allowed` methods; a new client that names none gets the `default`.
 
-    Public clients pass: `confidential-client` is about them. Unlike Keycloak, it also judges the
-    requests of service accounts, of devices, and those that are pushed.
+    Public clients are left to `confidential-client`. Unlike Keycloak, it also judges pushed
+    requests and those of service accounts and devices.
     """
 
     provider: ClassVar = "secure-client-authenticator"
-    allowed: frozenset[str] = frozenset()
-    default: str = ""
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(
-            frozenset(configuration.texts("allowed-client-authenticators")),
-            configuration.text("default-client-authenticator"),
-        )
+    allowed: frozenset[str] = set_option("allowed-client-authenticators")
+    default: str = option(lambda options: options.text("default-client-authenticator"), "")
 
     def configure(self, change: ClientChange) -> ClientSettings:
         if not self.default or change.names_authenticator:
             return NOTHING
-        return ClientSettings({_AUTHENTICATOR: self.default})
+        return ClientSettings({"clientAuthenticatorType": self.default})
 
     def check_change(self, change: ClientChange) -> None:
         if not self._accepts(change.proposed):
@@ -233,23 +199,21 @@ _BY_ADMINISTRATORS: Final[Mapping[str, Callable[[Client], str | None]]] = {
 """RFC 7591 has no member for it."""
 
 
+def _default_algorithm(configuration: PolicyConfiguration) -> str:
+    chosen = configuration.text("default-algorithm")
+    return chosen if chosen in SECURE_ALGORITHMS else SECURE_ALGORITHMS[0]
+
+
 @dataclass(frozen=True, slots=True)
 class SecureSignatureAlgorithm(Executor):
-    """Sets `default` where a client names no algorithm, and refuses others than the secure ones.
+    """Sets `default` where a client names no algorithm, and refuses all insecure ones.
 
-    It judges requests too: what a client signed, and what would sign its tokens. ID tokens of a
-    client that names no algorithm are signed by that of the realm. A client of before is refused
-    until it is updated, which sets `default`. Keycloak judges clients alone, when they are created
-    or changed. Spec: FAPI 2.0 Security Profile §5.4.1
+    Unlike Keycloak, it judges requests too: signatures of the client, and the algorithm of its
+    tokens or else the realm's. Spec: FAPI 2.0 Security Profile §5.4.1
     """
 
     provider: ClassVar = "secure-signature-algorithm"
-    default: str = SECURE_ALGORITHMS[0]
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        chosen = configuration.text("default-algorithm")
-        return cls(chosen if chosen in SECURE_ALGORITHMS else SECURE_ALGORITHMS[0])
+    default: str = option(_default_algorithm, SECURE_ALGORITHMS[0])
 
     def configure(self, change: ClientChange) -> ClientSettings:
         chosen = _chosen(change)
@@ -277,10 +241,7 @@ class SecureSignatureAlgorithm(Executor):
 
 
 def _require_secure_tokens(client: Client, of_realm: str) -> None:
-    """Refuse a client whose tokens would be signed by another algorithm.
-
-    A registered client names none for access tokens: for them it accepts what the realm signs with.
-    """
+    """Refuse insecure token algorithms. RFC 7591 has no member for access tokens."""
     id_token, access_token = client.signing.id_token or of_realm, client.signing.access_token
     if id_token not in SECURE_ALGORITHMS or access_token not in (None, *SECURE_ALGORITHMS):
         raise _insecure()
@@ -291,24 +252,16 @@ def _insecure() -> PolicyRefusal:
 
 
 def _chosen(change: ClientChange) -> dict[str, str | None]:
-    """Return the algorithms of the client by the names of their attributes."""
     readers = _SIGNED if change.is_registration else {**_SIGNED, **_BY_ADMINISTRATORS}
     return {name: read(change.proposed) for name, read in readers.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class SecureSignatureAlgorithmSignedJwt(Executor):
-    """Judges the assertion that authenticated a client; `required` demands one of each client.
-
-    Unlike Keycloak, it also judges pushed requests, service accounts and devices.
-    """
+    """Judges client assertions at all endpoints, unlike Keycloak; `required` demands one."""
 
     provider: ClassVar = "secure-signature-algorithm-signed-jwt"
-    required: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(configuration.flag("require-client-assertion"))
+    required: bool = flag_option("require-client-assertion")
 
     def check_request(self, request: ClientRequest) -> None:
         if request.assertion is None:
@@ -316,27 +269,23 @@ class SecureSignatureAlgorithmSignedJwt(Executor):
                 raise PolicyRefusal(INVALID_REQUEST, "client assertion is required.")
             return
         if request.assertion.algorithm not in SECURE_ALGORITHMS:
-            raise PolicyRefusal(INVALID_REQUEST, "not allowed signature algorithm.")
+            raise _insecure()
+
+
+def _authority_name(configuration: PolicyConfiguration) -> str:
+    authority = configuration.text("ca-subject-dn")
+    if not _is_same(authority, authority):
+        raise InvalidConfiguration("ca-subject-dn is no distinguished name")
+    return authority
 
 
 @dataclass(frozen=True, slots=True)
 class TlsClientAuthCaSubjectDn(Executor):
-    """Sets the authority where a client names none; `enforced` refuses another one.
-
-    A certificate that authenticates a client is judged too: a client of before names none. Keycloak
-    judges clients alone, when they are created or changed.
-    """
+    """Sets a missing authority; `enforced` refuses others, unlike Keycloak at requests too."""
 
     provider: ClassVar = "tls-client-auth-ca-subject-dn"
-    authority: str = ""
-    enforced: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        authority = configuration.text("ca-subject-dn")
-        if not _is_name(authority):
-            raise InvalidConfiguration("ca-subject-dn is no distinguished name")
-        return cls(authority, configuration.flag("enforced"))
+    authority: str = option(_authority_name, "")
+    enforced: bool = flag_option("enforced")
 
     def configure(self, change: ClientChange) -> ClientSettings:
         client = change.proposed
@@ -345,12 +294,9 @@ class TlsClientAuthCaSubjectDn(Executor):
         return ClientSettings(attributes={"x509.casubjectdn": self.authority})
 
     def check_change(self, change: ClientChange) -> None:
-        if not self.enforced:
-            return
         client = change.proposed
-        if _authenticates(client) and not _is_same(
-            client.certificate_authentication.authority, self.authority
-        ):
+        authority = client.certificate_authentication.authority
+        if self.enforced and _authenticates(client) and not _is_same(authority, self.authority):
             raise self._refusal()
 
     def check_request(self, request: ClientRequest) -> None:
@@ -362,16 +308,12 @@ class TlsClientAuthCaSubjectDn(Executor):
             raise self._refusal()
 
     def _refusal(self) -> PolicyRefusal:
-        text = f"Certificate Authority subject DN must be {self.authority}"
-        return PolicyRefusal(INVALID_REQUEST, text)
+        name = self.authority
+        return PolicyRefusal(INVALID_REQUEST, f"Certificate Authority subject DN must be {name}")
 
 
 def _authenticates(client: Client) -> bool:
     return client.client_authenticator_type == CERTIFICATE_AUTHENTICATOR
-
-
-def _is_name(text: str) -> bool:
-    return _is_same(text, text)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -7,7 +7,7 @@ profile is written. Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7 (redirect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, ip_address
-from typing import ClassVar, Final, Self
+from typing import Any, ClassVar, Final
 from urllib.parse import SplitResult, urlsplit
 
 from gateway.client_policies.events import (
@@ -29,6 +29,8 @@ from gateway.client_policies.interfaces import (
     ClientSettings,
     Executor,
     PolicyConfiguration,
+    flag_option,
+    option,
 )
 from gateway.domain.clients import Client
 from gateway.domain.limits.patterns import Verdict, matches_at_once, pattern_problem
@@ -41,12 +43,7 @@ _KINDS: Final = TOKEN_REQUESTS | {
 
 @dataclass(frozen=True, slots=True)
 class ConfidentialClient(Executor):
-    """Refuses clients that cannot authenticate.
-
-    Keycloak lets passwords, refreshes, devices and token exchange of public clients pass; here they
-    are refused too. Bearer-only clients are refused at every endpoint, whatever the policies of the
-    realm.
-    """
+    """Refuses clients that cannot authenticate, unlike Keycloak at every grant."""
 
     provider: ClassVar = "confidential-client"
 
@@ -75,20 +72,14 @@ _WITHOUT_QUESTION: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ConsentRequired(AutoConfigured):
-    """Demands `consentRequired`; users are asked also by a client without the setting.
-
-    Keycloak judges the setting of a client alone, when it is created or changed.
-    """
+    """Demands `consentRequired`; unlike in Keycloak, users of every client are asked."""
 
     provider: ClassVar = "consent-required"
+    setting: ClassVar = ClientSettings({"consentRequired": True})
+    refusal: ClassVar = (INVALID_REGISTRATION, "Client is required to enable consentRequired")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings({"consentRequired": True})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if proposed.consent_required:
-            return None
-        return PolicyRefusal(INVALID_REGISTRATION, "Client is required to enable consentRequired")
+    def has_setting(self, client: Client) -> bool:
+        return client.consent_required
 
     def requires_consent(self) -> bool:
         return True
@@ -101,23 +92,16 @@ class ConsentRequired(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class FullScopeDisabled(AutoConfigured):
-    """Demands that `fullScopeAllowed` is off, and issues tokens as if it were.
-
-    Keycloak judges the setting of a client alone, when it is created or changed.
-    """
+    """Demands `fullScopeAllowed` off; unlike in Keycloak, tokens are issued as if it were."""
 
     provider: ClassVar = "full-scope-disabled"
+    setting: ClassVar = ClientSettings({"fullScopeAllowed": False})
+    refusal: ClassVar = (INVALID_REGISTRATION, "Not permitted to enable fullScopeAllowed")
 
-    def wanted(self) -> ClientSettings:
-        return ClientSettings({"fullScopeAllowed": False})
-
-    def refusal(self, proposed: Client) -> PolicyRefusal | None:
-        if not proposed.full_scope_allowed:
-            return None
-        return PolicyRefusal(INVALID_REGISTRATION, "Not permitted to enable fullScopeAllowed")
+    def has_setting(self, client: Client) -> bool:
+        return not client.full_scope_allowed
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
-        del request
         return replace(client, full_scope_allowed=False)
 
 
@@ -132,17 +116,10 @@ _ENDS: Final = ("", "/", ":", "?")
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUris(Executor):
-    """Refuses addresses with a wildcard or without TLS; `allows_local` excepts those of a request.
-
-    Of a request it judges where the browser would go, after a sign-in or a logout.
-    """
+    """Refuses addresses with a wildcard or without TLS; `allows_local` excepts local ones."""
 
     provider: ClassVar = "secure-client-uris"
-    allows_local: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(configuration.flag("allow-http-on-localhost"))
+    allows_local: bool = flag_option("allow-http-on-localhost")
 
     def configure(self, change: ClientChange) -> ClientSettings:
         """Take the root URL of a new client for its redirect URI, in place of a wildcard below."""
@@ -154,8 +131,7 @@ class SecureClientUris(Executor):
     def check_change(self, change: ClientChange) -> None:
         for name, addresses in change.addresses(change.proposed).items():
             if name != "sectorIdentifierUri" and not all(map(_is_secure, addresses)):
-                text = f"Invalid {_TEXTS.get(name, name)}"
-                raise PolicyRefusal(INVALID_METADATA, text)
+                raise PolicyRefusal(INVALID_METADATA, f"Invalid {_TEXTS.get(name, name)}")
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         uri = request.redirect_uri or ""
@@ -177,7 +153,7 @@ def _is_secure(address: str) -> bool:
 
 
 def _is_local(uri: str) -> bool:
-    """Tell whether the host is the loopback one, and does not only begin like it."""
+    """Return whether the whole host is `localhost` or `127.0.0.1`, not only its beginning."""
     return "*" not in uri and any(
         uri.startswith(begin) and uri[len(begin) : len(begin) + 1] in _ENDS for begin in _LOCAL
     )
@@ -193,33 +169,40 @@ CLIENT_ADDRESSES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SecureClientUrisPattern(Executor):
-    """Refuses addresses of the `fields`, empty for all, that match none of the `patterns`.
+def _patterns_option(name: str) -> Any:
+    """Declare a field that is a tuple of patterns; patterns that may take long are refused."""
 
-    Of a request it judges where the browser would go, after a sign-in or a logout. Keycloak judges
-    clients alone, when they are created or changed. A pattern that may take long is
-    refused when the profile is written.
-    """
-
-    provider: ClassVar = "secure-client-uris-pattern"
-    patterns: tuple[str, ...] = ()
-    fields: frozenset[str] = frozenset()
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        patterns = configuration.texts("allowed-patterns")
-        fields = frozenset(configuration.texts("client-uri-fields"))
+    def read_patterns(configuration: PolicyConfiguration) -> tuple[str, ...]:
+        patterns = configuration.texts(name)
         for pattern in patterns:
             problem = pattern_problem(pattern)
             if problem is not None:
-                raise InvalidConfiguration(f"allowed-patterns: {pattern[:50]!r}: {problem}")
-        unknown = fields - CLIENT_ADDRESSES
-        if unknown:
-            names = ", ".join(sorted(CLIENT_ADDRESSES))
-            text = f"client-uri-fields has {min(unknown)[:50]!r}, allowed are {names}"
-            raise InvalidConfiguration(text)
-        return cls(patterns, fields)
+                raise InvalidConfiguration(f"{name}: {pattern[:50]!r}: {problem}")
+        return patterns
+
+    return option(read_patterns, ())
+
+
+def _address_fields(configuration: PolicyConfiguration) -> frozenset[str]:
+    fields = frozenset(configuration.texts("client-uri-fields"))
+    unknown = fields - CLIENT_ADDRESSES
+    if unknown:
+        names = ", ".join(sorted(CLIENT_ADDRESSES))
+        text = f"client-uri-fields has {min(unknown)[:50]!r}, allowed are {names}"
+        raise InvalidConfiguration(text)
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class SecureClientUrisPattern(Executor):
+    """Refuses addresses of the `fields` (empty: all) that match none of the `patterns`.
+
+    Unlike Keycloak, it also judges the addresses to which requests send the browser.
+    """
+
+    provider: ClassVar = "secure-client-uris-pattern"
+    patterns: tuple[str, ...] = _patterns_option("allowed-patterns")
+    fields: frozenset[str] = option(_address_fields, frozenset())
 
     def check_change(self, change: ClientChange) -> None:
         matches = matches_at_once()
@@ -243,7 +226,6 @@ class SecureClientUrisPattern(Executor):
             raise PolicyRefusal(INVALID_REQUEST, "Invalid post_logout_redirect_uri")
 
     def _accepts(self, name: str, uri: str | None) -> bool:
-        """Return whether a browser may be sent to an address that stands for such a field."""
         if uri is None or (self.fields and name not in self.fields):
             return True
         matches = matches_at_once()
@@ -252,17 +234,10 @@ class SecureClientUrisPattern(Executor):
 
 @dataclass(frozen=True, slots=True)
 class SecureLogout(Executor):
-    """Refuses clients with front-channel logout, and the logouts that they ask for.
-
-    Keycloak refuses each logout by GET instead, also of clients without it.
-    """
+    """Refuses front-channel logout; Keycloak refuses each logout by GET instead."""
 
     provider: ClassVar = "secure-logout"
-    allows_front_channel: bool = False
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        return cls(configuration.flag("allow-front-channel-logout"))
+    allows_front_channel: bool = flag_option("allow-front-channel-logout")
 
     def check_change(self, change: ClientChange) -> None:
         self._require_back_channel(change.proposed)
@@ -272,57 +247,32 @@ class SecureLogout(Executor):
             self._require_back_channel(request.client)
 
     def _require_back_channel(self, client: Client) -> None:
-        if self.allows_front_channel:
-            return
         logout = client.logout
-        if logout.uses_front_channel or logout.front_channel_path:
+        uses_front_channel = logout.uses_front_channel or logout.front_channel_path
+        if uses_front_channel and not self.allows_front_channel:
             text = "Front-channel logout is not allowed for this client"
             raise PolicyRefusal(INVALID_REGISTRATION, text)
 
 
 _INVALID: Final = "Invalid Redirect Uri: invalid uri"
 _LOOPBACK: Final = "Invalid Redirect Uri: invalid loopback address"
-_PRIVATE_SCHEME: Final = "Invalid Redirect Uri: invalid private use scheme"
 _LOCALHOST: Final = "localhost"
-_IPV6_LOOPBACK: Final = "::1"
 
 
 @dataclass(frozen=True, slots=True)
 class SecureRedirectUrisEnforcer(Executor):
-    """Judges redirect URIs, and those after a logout, by what each flag allows.
-
-    Host names are compared as text, never looked up.
-    Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7
-    """
+    """Judges redirect URIs, also after logouts. Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7."""
 
     provider: ClassVar = "secure-redirect-uris-enforcer"
-    private_use_scheme: bool = False
-    ipv4_loopback: bool = False
-    ipv6_loopback: bool = False
-    http_scheme: bool = False
-    wildcard_path: bool = False
-    oauth_2_1: bool = False
-    open_redirect: bool = False
-    permitted_domains: tuple[str, ...] = ()
+    permitted_domains: tuple[str, ...] = _patterns_option("allow-permitted-domains")
     """Patterns of hosts; empty permits all."""
-
-    @classmethod
-    def read(cls, configuration: PolicyConfiguration) -> Self:
-        domains = configuration.texts("allow-permitted-domains")
-        for pattern in domains:
-            problem = pattern_problem(pattern)
-            if problem is not None:
-                raise InvalidConfiguration(f"allow-permitted-domains: {pattern[:50]!r}: {problem}")
-        return cls(
-            private_use_scheme=configuration.flag("allow-private-use-uri-scheme"),
-            ipv4_loopback=configuration.flag("allow-ipv4-loopback-address"),
-            ipv6_loopback=configuration.flag("allow-ipv6-loopback-address"),
-            http_scheme=configuration.flag("allow-http-scheme"),
-            wildcard_path=configuration.flag("allow-wildcard-context-path"),
-            oauth_2_1=configuration.flag("oauth-2-1-compliant"),
-            open_redirect=configuration.flag("allow-open-redirect"),
-            permitted_domains=domains,
-        )
+    private_use_scheme: bool = flag_option("allow-private-use-uri-scheme")
+    ipv4_loopback: bool = flag_option("allow-ipv4-loopback-address")
+    ipv6_loopback: bool = flag_option("allow-ipv6-loopback-address")
+    http_scheme: bool = flag_option("allow-http-scheme")
+    wildcard_path: bool = flag_option("allow-wildcard-context-path")
+    oauth_2_1: bool = flag_option("oauth-2-1-compliant")
+    open_redirect: bool = flag_option("allow-open-redirect")
 
     def check_change(self, change: ClientChange) -> None:
         if not _redirects(change.proposed):
@@ -372,7 +322,7 @@ class SecureRedirectUrisEnforcer(Executor):
         elif not parts.scheme:
             raise PolicyRefusal(INVALID_REQUEST, _INVALID)
         elif not self.private_use_scheme or not self._is_valid_private_scheme(uri, parts):
-            raise PolicyRefusal(INVALID_REQUEST, _PRIVATE_SCHEME)
+            raise PolicyRefusal(INVALID_REQUEST, "Invalid Redirect Uri: invalid private use scheme")
 
     def _is_valid_loopback(
         self,
@@ -418,7 +368,7 @@ def _redirects(client: Client) -> bool:
 
 def _is_plain(host: str | None) -> bool:
     """Return whether a loopback host is an address, that of version 6 in its shortest form."""
-    return host != _LOCALHOST and (":" not in (host or "") or host == _IPV6_LOOPBACK)
+    return host != _LOCALHOST and (":" not in (host or "") or host == "::1")
 
 
 def _loopback_version(host: str | None) -> int | None:
@@ -436,13 +386,9 @@ def _loopback_version(host: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class UseLightweightAccessToken(Executor):
-    """Issues lightweight access tokens, whatever the client's setting.
-
-    Such a token holds only what mappers add to it.
-    """
+    """Issues lightweight access tokens, which hold only claims of mappers, to every client."""
 
     provider: ClassVar = "use-lightweight-access-token"
 
     def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
-        del request
         return replace(client, tokens=replace(client.tokens, lightweight=True))

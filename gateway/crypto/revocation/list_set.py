@@ -30,7 +30,7 @@ _SCHEMES: Final = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class DistributionPoint:
-    """Where one list is; all `urls` lead to the same one. `names` are its possible names."""
+    """The place of one list: `urls` all lead to it, `names` are its possible names."""
 
     urls: tuple[str, ...]
     names: frozenset[x509.GeneralName] = field(repr=False)
@@ -38,10 +38,7 @@ class DistributionPoint:
 
 @dataclass(frozen=True, slots=True)
 class CertificatePoints:
-    """The distribution points of a certificate.
-
-    `problem` says why none can be downloaded; None for a certificate that names no point at all.
-    """
+    """The distribution points of a certificate; `problem` says why none can be downloaded."""
 
     points: tuple[DistributionPoint, ...] = ()
     problem: str | None = None
@@ -50,7 +47,7 @@ class CertificatePoints:
 
     @property
     def are_named(self) -> bool:
-        """Tell whether the certificate names a point, whether it can be used or not."""
+        """Return whether the certificate names a point, whether it can be used or not."""
         return bool(self.points) or self.problem is not None
 
     @property
@@ -155,10 +152,7 @@ class RevocationListSet:
     def find_at(
         self, point: DistributionPoint, issuer: ParsedCertificate, *, authority: bool
     ) -> RevocationList | None:
-        """Return the newest list of the issuer that is about a certificate with this point.
-
-        `authority` says whether the certificate is that of an authority.
-        """
+        """Return the issuer's newest list about a certificate, or `authority`, with this point."""
         for item in self._signed(issuer):
             if item.unusable is None and (
                 item.scope is None or item.scope.covers(point.names, authority=authority)
@@ -174,11 +168,7 @@ class RevocationListSet:
         return next((item.unusable for item in signed if item.unusable), _OTHERS)
 
     def replaced_by(self, lists: Iterable[RevocationList], now: datetime) -> "RevocationListSet":
-        """Return a set of the newer lists and the known lists that they do not replace.
-
-        A verified list is replaced only by a list of the same key and scope that is not older; an
-        expired list by a list of any scope. Verifies signatures: meant for a thread.
-        """
+        """Return the newer lists, and the known lists that they do not replace."""
         successors = RevocationListSet(lists)
         kept: dict[int, RevocationList] = {}
         for digest, authority in tuple(self._authorities.items()):
@@ -253,8 +243,7 @@ class RevocationListRule:
     ) -> str | None:
         """Return why the first certificate of the link counts as revoked, else None.
 
-        `found` is the newest list of its issuer, the second one; `missing` is why a list that is
-        needed is not there, where none was found.
+        `found` is the newest list of its issuer; `missing` says why a needed list was not found.
         """
         certificate, issuer = link
         unknown = missing if found is None else _outside_its_time(found, issuer, now)
@@ -276,7 +265,7 @@ class RevocationListRule:
 
 
 def is_listed(found: RevocationList | None, serial: int, now: datetime) -> bool | None:
-    """Tell whether a list revokes the number; None where there is no list, or a stale one."""
+    """Return whether a list revokes the number; None where there is no list, or a stale one."""
     if found is None or not found.issued <= now <= end_of(found):
         return True if found is not None and found.revokes(serial) else None
     return found.revokes(serial)

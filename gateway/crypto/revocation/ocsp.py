@@ -83,10 +83,7 @@ class OcspQuestion:
         return self.request().public_bytes(serialization.Encoding.DER)
 
     def responder(self) -> str:
-        """Return the first web address of a responder that the certificate names.
-
-        Raises UnusableResponse.
-        """
+        """Return the first web address of a responder; raises UnusableResponse."""
         try:
             access = self.certificate.extensions.get_extension_for_class(
                 x509.AuthorityInformationAccess
@@ -104,16 +101,16 @@ class OcspQuestion:
                 return str(url)
         raise UnusableResponse("the certificate names no responder")
 
-    def verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+    def verify_answer(self, encoded: bytes, now: datetime) -> OcspStatus:
         """Return the status in a response; raises UnusableResponse."""
         try:
-            return self._verify(encoded, now)
+            return self._verify_response(encoded, now)
         except (*UNREADABLE, UnsupportedAlgorithm) as error:
             raise UnusableResponse(f"it is malformed: {error}") from error
         except InvalidSignature as error:
             raise UnusableResponse("its signature is wrong") from error
 
-    def _verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+    def _verify_response(self, encoded: bytes, now: datetime) -> OcspStatus:
         response = ocsp.load_der_ocsp_response(encoded)
         if response.response_status is not ocsp.OCSPResponseStatus.SUCCESSFUL:
             raise UnusableResponse(f"the responder says {response.response_status.name}")
@@ -169,12 +166,11 @@ class OcspQuestion:
 
 
 def require_unrevoked(status: OcspStatus, *, listed: bool | None) -> None:
-    """Refuse "good" from a responder whose own certificate may have been revoked.
+    """Refuse "good" from a responder that may have been revoked; raises UnusableResponse.
 
-    `listed` is the status of the responder in a list of the issuer, None without a list. Then the
-    certificate must end soon, unless the issuer says that no check is needed. "Revoked" counts from
-    any authorized responder: with soft fail, a refused response would accept the certificate.
-    Raises UnusableResponse. Spec: RFC 6960 §4.2.2.2.1
+    `listed` is its status in a list, None without a list: then its certificate must end soon or
+    need no check. "Revoked" always counts: soft fail would accept the certificate. Spec: RFC 6960
+    §4.2.2.2.1
     """
     if listed:
         raise UnusableResponse("the certificate of its responder was revoked")
@@ -264,7 +260,7 @@ the realm: a timeout in one realm has no effect in another.
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What is known from `since` until `until`; `revoked` is None after a failure."""
+    """An answer for `since` until `until`; `revoked` is None after a failure."""
 
     revoked: bool | None
     since: datetime
@@ -279,10 +275,7 @@ class OcspRevocations:
         post: Callable[[str, bytes], Awaitable[bytes]],
         lists: Sequence[ListedCertificates] = (),
     ) -> None:
-        """Take `post`, which sends a request and raises DocumentUnavailable.
-
-        `lists` say whether a responder's own certificate was revoked.
-        """
+        """`post` raises DocumentUnavailable; `lists` know revoked responders."""
         self._post = post
         self._lists = lists
         self._known: SizedCache[_Key, _Result] = SizedCache(_MOST_BYTES)
@@ -335,7 +328,7 @@ class OcspRevocations:
         try:
             url = key[2] or question.responder()
             async with asyncio.timeout(LONGEST_ASK.total_seconds()), free:
-                status = question.verify(await self._post(url, question.encoded()), now)
+                status = question.verify_answer(await self._post(url, question.encoded()), now)
                 await self._check_responder(status, issuer, realm, now)
             result = _Result(status.revoked, now, min(status.end, now + LONGEST_USE))
         except (DocumentUnavailable, UnusableResponse, TimeoutError) as error:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from gateway.crypto.revocation.downloads import LONGEST_WAIT, DownloadedLists, renew_all
+from gateway.crypto.revocation.downloaded_lists import LONGEST_WAIT, DownloadedLists, renew_all
 from gateway.crypto.revocation.list_set import (
     CertificatePoints,
     RevocationListRule,
@@ -40,7 +40,7 @@ LARGEST_AT_POINT: Final = 8 * 1024 * 1024
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for the lists of all points."""
 POINT_BYTES: Final = 16 * 1024
-"""What a point takes besides its lists, its address of at most 2 kB included."""
+"""Memory of a point besides its lists, with its address of at most 2 kB."""
 IDLE: Final = timedelta(hours=1)
 """A list that no certificate needed for so long is not downloaded ahead."""
 OF_A_REALM: Final = 4
@@ -88,7 +88,6 @@ class PointLists:
         *,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """Take `fetch`, which raises DocumentUnavailable, and `find_realm`, which finds by name."""
         self._fetch = fetch
         self._clock = clock
         self._find_realm = find_realm
@@ -185,7 +184,6 @@ class PointLists:
         return await self._fetch(url)
 
     def _make_room(self) -> None:
-        """Drop lists while they take too much memory."""
         weights = {key: point.size for key, point in self._points.items()}
         self._bytes = sum(weights.values())
         if self._bytes <= self._most_bytes:
@@ -242,17 +240,13 @@ class ListedCertificates(Protocol):
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list.
-
-        A certificate on a list that has ended is revoked all the same.
-        """
+        """Return the status by a current list, None without; an ended list still revokes."""
 
 
 class PointRevocations:
     """Revocations by the lists that certificates name. Belongs to one event loop."""
 
     def __init__(self, points: PointLists, configured: Sequence[ListedCertificates] = ()) -> None:
-        """Take the configured lists; a current one is sufficient."""
         self._points = points
         self._configured = configured
         self._read: SizedCache[bytes, CertificatePoints] = SizedCache(_READ_BYTES)
@@ -273,7 +267,7 @@ class PointRevocations:
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        """Return whether a list of the issuer names it; None without a current list."""
         if not realm.certificates.revocation.follows_points:
             return None
         named = self._named(certificate)
@@ -284,10 +278,7 @@ class PointRevocations:
     def covering(
         self, path: CertificationPath, realm: Realm
     ) -> Iterator[tuple[str, datetime, datetime]]:
-        """Yield the authorities of a path that have a list, when it was issued and when it ends.
-
-        The lists are those of the last `refusal`.
-        """
+        """Yield authorities with a list, its issue and end, as of the last `refusal`."""
         for certificate, issuer in path.links:
             named = self._named(certificate)
             known = {url: self._points.known(realm, url) for url in named.urls}
@@ -321,7 +312,6 @@ class PointRevocations:
         return self._rule.refusal(link, found, missing, realm, now)
 
     def _named(self, certificate: CertificateFacts) -> CertificatePoints:
-        """Return the distribution points of a certificate that was parsed before."""
         if not isinstance(certificate, ParsedCertificate | PresentedCertificate):
             # Facts from a token. The certificate with that digest may be presented, now or later.
             return _NOT_KNOWN
@@ -341,7 +331,6 @@ def _points_of(certificate: ParsedCertificate | PresentedCertificate) -> Certifi
 def _newest(
     named: CertificatePoints, issuer: ParsedCertificate, lists: dict[str, DownloadedLists]
 ) -> RevocationList | None:
-    """Return the newest list of the issuer that is about the certificate."""
     found = (
         lists[url].find_at(point, issuer, authority=named.authority)
         for point in named.points

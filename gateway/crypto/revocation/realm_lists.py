@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.crypto.revocation.downloads import DownloadedLists, renew_all
+from gateway.crypto.revocation.downloaded_lists import DownloadedLists, renew_all
 from gateway.crypto.revocation.list_set import RevocationListRule, end_of, is_listed
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
@@ -69,7 +69,6 @@ class RealmRevocationLists:
         clock: Clock,
         find_realm: Callable[[str], Awaitable[Realm | None]],
     ) -> None:
-        """Take `fetch`, which raises DocumentUnavailable, and `find_realm`, which finds by name."""
         self._fetch = fetch
         self._clock = clock
         self._find_realm = find_realm
@@ -97,17 +96,13 @@ class RealmRevocationLists:
     async def is_revoked(
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
-        lists = await self._current(realm)
-        return is_listed(_newest(issuer, lists), certificate.serial, now)
+        """Return whether a list of the issuer names it; None without a current list."""
+        return is_listed(_newest(issuer, await self._current(realm)), certificate.serial, now)
 
     def covering(
         self, path: CertificationPath, realm: Realm
     ) -> Iterator[tuple[str, datetime, datetime]]:
-        """Yield the authorities of a path that have a list, when it was issued and when it ends.
-
-        The lists are those of the last `refusal`.
-        """
+        """Yield authorities with a list, its issue and end, as of the last `refusal`."""
         urls = realm.certificates.revocation.list_urls
         lists = [self._lists[url] for url in urls if url in self._lists]
         for _, issuer in path.links:
@@ -149,7 +144,6 @@ class RealmRevocationLists:
         return self._rule.refusal(link, found, missing, realm, now)
 
     async def _current(self, realm: Realm) -> Sequence[DownloadedLists]:
-        """Return the lists at the URLs of the realm; waits for first downloads."""
         urls = realm.certificates.revocation.list_urls
         if not urls:
             return ()
@@ -185,8 +179,7 @@ class RealmRevocationLists:
         self._lists = {url: lists for url, lists in self._lists.items() if url in named}
 
     async def _download(self, url: str) -> bytes:
-        others = (lists.size for each, lists in self._lists.items() if each != url)
-        if sum(others) > MOST_BYTES:
+        if sum((lists.size for each, lists in self._lists.items() if each != url)) > MOST_BYTES:
             raise DocumentUnavailable(f"the lists of realms have more than {MOST_BYTES} bytes")
         # Waiting for a slot is no part of the time that a download may take.
         realm_id = await self._take_slot(url)
@@ -194,14 +187,11 @@ class RealmRevocationLists:
             return await self._fetch(url)
         finally:
             self._running[realm_id] -= 1
-            self._running += Counter()  # without those that are zero
+            self._running += Counter()  # drops counts of zero
             self._wake()
 
     async def _take_slot(self, url: str) -> str:
-        """Return a realm that names the URL, once it has a free slot.
-
-        Any of them: a realm cannot delay the lists of other realms by naming their URLs too.
-        """
+        """Wait for a free slot of any realm that names the URL, so that no realm delays others."""
         while True:
             owners = [each for each, (_, urls) in self._urls.items() if url in urls] or [""]
             for realm_id in owners:

@@ -30,10 +30,9 @@ from gateway.domain.limits.caches import size_of
 
 @dataclass(frozen=True, slots=True)
 class ListScope:
-    """The certificates that a list is about.
+    """The certificates of a list, which name the point by one of `names`; None: all.
 
-    A certificate must name the distribution point by one of `names`; None: any. `unusable` says why
-    the list can be used for no certificate.
+    `unusable` says why the list can be used for no certificate.
     """
 
     names: frozenset[x509.GeneralName] | None = field(default=None, repr=False)
@@ -42,20 +41,14 @@ class ListScope:
     unusable: str | None = None
 
     def covers(self, names: frozenset[x509.GeneralName], *, authority: bool) -> bool:
-        """Tell whether the list is about a certificate whose distribution point has these names.
-
-        `authority` says whether the certificate is that of an authority.
-        """
+        """Return whether the list is about a certificate, or `authority`, with these names."""
         if (authority and self.users_only) or (not authority and self.authorities_only):
             return False
         return self.names is None or not self.names.isdisjoint(names)
 
 
 def scope_of(header: x509.CertificateRevocationList) -> ListScope | None:
-    """Return the scope of a list; None where it is about all certificates of its issuer.
-
-    Raises an error of `gateway.crypto.x509.parse.UNREADABLE` where the extensions cannot be read.
-    """
+    """Return the scope of a list, None for all; raises an error of `parse.UNREADABLE`."""
     try:
         point = header.extensions.get_extension_for_class(x509.IssuingDistributionPoint).value
     except x509.ExtensionNotFound:
@@ -94,7 +87,6 @@ class SerialNumbers:
     __slots__ = ("_buckets", "_count", "_mask")
 
     def __init__(self, expected: int) -> None:
-        """Take about how many there will be."""
         buckets = 1 << max(0, expected // _IN_A_BUCKET).bit_length()
         self._buckets = [bytearray() for _ in range(min(buckets, _MOST_BUCKETS))]
         self._mask = len(self._buckets) - 1
@@ -108,7 +100,7 @@ class SerialNumbers:
         """The bytes that the numbers take in memory."""
         return size_of(self._buckets[:1]) * len(self._buckets) + SLOT * self._count
 
-    def add(self, encoded: bytes) -> None:
+    def add_number(self, encoded: bytes) -> None:
         """Add a number, given as its length in one byte and the content of its DER integer."""
         slot = encoded.ljust(SLOT, b"\0")
         self._buckets[hash(slot) & self._mask] += slot
@@ -152,11 +144,7 @@ _CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RevocationList:
-    """A list as its issuer signed it; whose key signed it is checked by `is_signed_by`.
-
-    `unusable` says why the list can be used for no certificate. A partial list has a `scope`: it
-    names only what its issuer revoked of the certificates in it.
-    """
+    """A list with its signature, its `scope`, and why it is `unusable`, if it is."""
 
     issuer: x509.Name
     issued: datetime
@@ -172,7 +160,7 @@ class RevocationList:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the list names everything that its issuer has revoked."""
+        """Return whether the list names everything that its issuer has revoked."""
         return self.unusable is None and self.scope is None
 
     @property
@@ -188,7 +176,7 @@ class RevocationList:
         return self.serials.size + encoded + _OBJECTS + _ASKED_BYTES * len(self._asked)
 
     def revokes(self, serial: int) -> bool:
-        """Tell whether the list names the serial number; the last answers are kept."""
+        """Return whether the list names the serial number; the last answers are kept."""
         known = self._asked.get(serial)
         if known is None:
             if len(self._asked) >= _MOST_ASKED:
@@ -197,12 +185,12 @@ class RevocationList:
         return known
 
     def clears(self, serial: int, now: datetime) -> bool:
-        """Tell whether the list is in force at `now` and does not name the serial number."""
+        """Return whether the list is in force at `now` and does not name the serial number."""
         end = self.next_update
         return end is not None and self.issued <= now <= end and not self.revokes(serial)
 
     def is_signed_by(self, authority: ParsedCertificate) -> bool:
-        """Tell whether the authority has that name, signed the list, and may sign lists."""
+        """Return whether the authority has that name, signed the list, and may sign lists."""
         usage = authority.extension(x509.KeyUsage)
         if self.issuer != authority.certificate.subject or not (usage is None or usage.crl_sign):
             return False
@@ -258,12 +246,11 @@ def parse_revocation_list(der: bytes) -> RevocationList:
     if scope is not None:
         unusable = unusable or scope.unusable
     reader = _Entries(der, entries_begin, entries_end)
-    serials = reader.read_serials()
     return RevocationList(
         issuer=header.issuer,
         issued=header.last_update_utc,
         next_update=header.next_update_utc,
-        serials=serials,
+        serials=reader.read_serials(),
         unusable=unusable or reader.unusable,
         scope=scope,
         _header=header,
@@ -297,10 +284,7 @@ def _digest(signed: memoryview, algorithm: hashes.HashAlgorithm | None) -> bytes
 
 
 def _find_entries(der: bytes, begin: int, end: int) -> tuple[int, int, int]:
-    """Return where `revokedCertificates` begins, where its content begins, and where it ends.
-
-    The three are equal where the list has none. Spec: RFC 5280 §5.1.2
-    """
+    """Return begin, content and end of `revokedCertificates`. Spec: RFC 5280 §5.1.2."""
     at = begin
     tag, _, after = _element(der, at, end)
     if tag == INTEGER:
@@ -331,7 +315,7 @@ class _Entries:
         """Return the serial numbers; raises ValueError."""
         der, at, end = self._der, self._begin, self._end
         serials = SerialNumbers((end - at) // _SHORTEST_ENTRY // 2)
-        add, yield_at = serials.add, _SLICE
+        add, yield_at = serials.add_number, _SLICE
         while at < end:
             serial = at + 4
             if end - at > _SHORTEST_ENTRY and der[at + 1] < _SHORT and der[at + 3] < _SHORT:
@@ -356,7 +340,7 @@ class _Entries:
             else:
                 raise ValueError("an entry of a revocation list has no date")
             if extensions != after:
-                self._check(der[extensions:after])
+                self._check_extensions(der[extensions:after])
             at = after
             yield_at -= 1
             if not yield_at:
@@ -364,7 +348,7 @@ class _Entries:
                 time.sleep(0)
         return serials
 
-    def _check(self, extensions: bytes) -> None:
+    def _check_extensions(self, extensions: bytes) -> None:
         """Note a critical extension: no entry of such a list may be read without knowing it."""
         if extensions in self._harmless:
             return

@@ -44,7 +44,9 @@ class Fido2WebAuthn:
 
         return ceremonies.register(response, rules, numbers_of(rules.algorithms))
 
-    def verify(self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes) -> int:
+    def verify_assertion(
+        self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes
+    ) -> int:
         from gateway.crypto.web_authn import ceremonies  # noqa: PLC0415 - see above
 
-        return ceremonies.verify(response, rules, public_key)
+        return ceremonies.verify_assertion(response, rules, public_key)

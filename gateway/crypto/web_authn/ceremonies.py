@@ -100,7 +100,7 @@ def register(
         return _verified_key(data, attested.fmt, rules, algorithms)
 
 
-def verify(response: AssertionResponse, rules: CeremonyRules, public_key: bytes) -> int:
+def verify_assertion(response: AssertionResponse, rules: CeremonyRules, public_key: bytes) -> int:
     """Return the signature counter; raises WebAuthnRejected."""
     with _rejecting():
         _require_size(response.client_data, response.authenticator_data, response.signature)

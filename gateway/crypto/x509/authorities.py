@@ -63,7 +63,7 @@ class WatchedFile:
         return content
 
     def may_have_changed(self) -> bool:
-        """Tell whether `read_if_changed` may find another content: one system call."""
+        """Return whether `read_if_changed` may find another content: one system call."""
         try:
             return self._state is None or _state_of(self._stat()) != self._state
         except OSError:
@@ -84,10 +84,7 @@ class WatchedFile:
 
 
 def _is_settled(state: _State) -> bool:
-    """Tell whether a later change would show: no time of the file is the present.
-
-    A time in the future, set by a copy or by a clock that went ahead, is no present either.
-    """
+    """Return whether all times of the file are past: else a later change might not show."""
     now = time.time_ns()
     return all(abs(now - changed) > _SETTLED for changed in state[3:])
 
@@ -137,13 +134,9 @@ class AuthorityBundle:
 
 
 class AuthorityFile(AuthorityBundle):
-    """The authorities of a PEM file, read again when it is replaced. Belongs to one event loop.
-
-    A file that cannot be used leaves the authorities that were read before in force.
-    """
+    """The authorities of a PEM file, kept when a new one is unusable. Belongs to one event loop."""
 
     def __init__(self, file: Path) -> None:
-        """Read the file; raises OSError, ValueError or MalformedCertificate."""
         self._file = WatchedFile(file)
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
@@ -179,7 +172,6 @@ class RegisteredBundle:
         origin: AnchorOrigin,
         gateway: AuthorityBundle | None,
     ) -> None:
-        """Take the digests of the anchors among `authorities`."""
         self._edition = next(_editions)
         self._by_subject: dict[DistinguishedName, list[ParsedCertificate]] = {}
         keys: set[bytes] = set()

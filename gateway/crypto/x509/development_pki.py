@@ -90,12 +90,12 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
     directory.chmod(PRIVATE_DIRECTORY)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=directory) as temporary:
         for file_name, content in files.items():
-            _write(Path(temporary, file_name), content)
+            _write_file(Path(temporary, file_name), content)
         for file_name in files:
             Path(temporary, file_name).replace(directory / file_name)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     mode = PRIVATE if path.suffix == ".key" else PUBLIC
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
@@ -147,7 +147,7 @@ def first_revocation_lists(
     return pem(*(issue_revocation_list(issuer, (), 1, validity) for issuer in (issuing, root)))
 
 
-def revoke(directory: Path, certificate: x509.Certificate, *, now: datetime) -> bool:
+def revoke_certificate(directory: Path, certificate: x509.Certificate, *, now: datetime) -> bool:
     """Put a certificate on the issuing authority's list; False when it stood there already."""
     with locked(directory):
         issuer = read_authority(directory, ISSUING)
@@ -261,10 +261,7 @@ def create_pki(
     algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA,
     force: bool = False,
 ) -> tuple[str, ...]:
-    """Make a whole PKI in `directory` and return the names of its files.
-
-    Raises PkiRefused, changing nothing, when there is one already and `force` is not given.
-    """
+    """Make a whole PKI and return its file names; raises PkiRefused before it replaces one."""
     server_names = tuple(map(host_name, dict.fromkeys((*ALWAYS_NAMED, *names))))
     if not force:
         _refuse_overwriting(directory, _all_files())
@@ -307,10 +304,10 @@ def renew_server(
     names: Sequence[str] = (),
     if_expiring_within: timedelta | None = None,
 ) -> datetime | None:
-    """Issue the server certificate again with a new key, `names` and the names that it has.
+    """Issue the server certificate again with a new key, `names` and its present names.
 
-    With `if_expiring_within`, one that has all `names` and lasts longer than that is left alone.
-    Return when the new certificate expires, None where nothing was done.
+    `if_expiring_within` keeps a certificate that has all names and lasts longer. Returns the new
+    end, or None.
     """
     added = tuple(map(host_name, names))
     with locked(directory):
@@ -327,8 +324,7 @@ def renew_server(
         if now + END_ENTITY_LIFETIME > issuer.certificate.not_valid_after_utc:
             raise PkiRefused("the certificate would outlive its issuing authority")
         kept = present or tuple(map(host_name, ALWAYS_NAMED))
-        pair = _server_pair(issuer, _algorithm_of(current), (*kept, *missing), now)
-        write_files(directory, pair)
+        write_files(directory, _server_pair(issuer, _algorithm_of(current), (*kept, *missing), now))
     return now + END_ENTITY_LIFETIME
 
 

@@ -81,12 +81,7 @@ def generate_key(algorithm: KeyAlgorithm) -> PrivateKey:
 
 
 def generate_authority_key() -> PrivateKey:
-    """Generate the key of an authority: RSA with 3072 bits, as strong as ECDSA on P-256.
-
-    A server verifies signatures of authorities at each handshake, two of certificates and two of
-    revocation lists. RSA is verified several times faster than ECDSA
-    (docs/performance.md, "Where the time of a handshake goes").
-    """
+    """Generate an RSA key of 3072 bits, fast to verify; docs/performance.md has figures."""
     return rsa.generate_private_key(public_exponent=65537, key_size=3072)
 
 

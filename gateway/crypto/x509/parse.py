@@ -74,10 +74,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class ParsedCertificate(CertificateFacts):
-    """A certificate with values that the checks need, computed once.
-
-    `key_digest` is the SHA-256 of its encoded SubjectPublicKeyInfo.
-    """
+    """A certificate with values computed once; `key_digest` is SHA-256 of its encoded key."""
 
     certificate: x509.Certificate
     extensions: x509.Extensions
@@ -85,7 +82,7 @@ class ParsedCertificate(CertificateFacts):
 
     @property
     def is_self_issued(self) -> bool:
-        """Tell whether subject and issuer are the same name. Spec: RFC 5280 §3.2."""
+        """Return whether subject and issuer are the same name. Spec: RFC 5280 §3.2."""
         return self.subject == self.issuer
 
     @property
@@ -112,7 +109,7 @@ class ParsedCertificate(CertificateFacts):
 def parse_certificate(der: bytes) -> ParsedCertificate:
     """Parse exactly one certificate; raises MalformedCertificate."""
     try:
-        return _parse(der)
+        return _parse_certificate(der)
     except UNREADABLE as error:
         raise MalformedCertificate(f"not an X.509 certificate: {error}") from error
 
@@ -128,7 +125,7 @@ def names_from_der(der: bytes) -> tuple[DistinguishedName, DistinguishedName]:
     return _name(issuer), _name(subject)
 
 
-def _parse(der: bytes) -> ParsedCertificate:
+def _parse_certificate(der: bytes) -> ParsedCertificate:
     (serial_number, _algorithm, issuer, _validity, subject), key = signed_fields(der)
     serial = serial_number.content
     # The library only warns of these today.
@@ -153,11 +150,10 @@ def _parse(der: bytes) -> ParsedCertificate:
 
 
 def twin_digest(certificate: x509.Certificate, der: bytes) -> bytes:
-    """Return the SHA-256 of the encoding with the other signature; empty where there is none.
+    """Return the SHA-256 of the encoding with the other ECDSA signature; empty for other kinds.
 
-    With an ECDSA signature (r, s) also (r, n - s) verifies, where n is the order of the curve. The
-    curve is the smallest one that has both numbers: the issuer's key is not known here.
-    Spec: SEC 1 §4.1.4
+    With (r, s) also (r, n - s) verifies; n is the order of the smallest curve that fits. Spec: SEC
+    1 §4.1.4
     """
     if not certificate.signature_algorithm_oid.dotted_string.startswith(_ECDSA_WITH_SHA2):
         return b""
@@ -333,7 +329,6 @@ class StoredCertificateReader:
 
 
 def _texts(content: str) -> Iterator[str]:
-    """Yield the certificate, or the first one of each `x5c` of a key set."""
     if not content.lstrip().startswith("{"):
         yield content
         return

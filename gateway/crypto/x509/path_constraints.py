@@ -1,17 +1,16 @@
-"""What the authorities of a path permit: names and certificate policies.
+"""The names and certificate policies that the authorities of a path permit.
 
 Name constraints: the names that an authority, and all below it, may issue certificates for.
 
 Names of a kind without a rule here are refused as soon as a constraint of their kind applies, and
 so are names that two readers may read differently. As in OpenSSL, a common name that looks like a
-host counts as one where the leaf has no DNS names.
-Spec: RFC 5280 §4.2.1.10, §6.1.3 (b), (c), §7.1
+host counts as one where the leaf has no DNS names. Spec: RFC 5280 §4.2.1.10, §6.1.3 (b), (c), §7.1
 
 Certificate policies: for which of them a path is valid.
 
 Policies are not mapped: a path over an authority with critical mappings is refused, and others are
-ignored. So the tree of the standard is a set: each node expects one policy, its own.
-Spec: RFC 5280 §6.1.2 to §6.1.5, §4.2.1.4 (policies), §4.2.1.11, §4.2.1.14 (constraints)
+ignored. So the tree of the standard is a set: each node expects one policy, its own. Spec: RFC 5280
+§6.1.2 to §6.1.5, §4.2.1.4 (policies), §4.2.1.11, §4.2.1.14 (constraints)
 """
 
 import re
@@ -54,7 +53,7 @@ class NameConstraints:
         """Subject of the authority, permitted and excluded names."""
         self._comparisons = 0
 
-    def add(self, authority: ParsedCertificate) -> None:
+    def add_authority(self, authority: ParsedCertificate) -> None:
         """Constrain the certificates below `authority` too, if it says so."""
         found = authority.extension(x509.NameConstraints)
         if found is not None:
@@ -141,7 +140,6 @@ def _is_mailbox_within(name: object, base: str) -> bool:
 
 
 def _split_address(address: object) -> tuple[str, str]:
-    """Return the case-sensitive mailbox, and the host."""
     if not isinstance(address, str) or address.count("@") != 1:
         raise _Ambiguous
     mailbox, _, host = address.partition("@")
@@ -213,10 +211,7 @@ _ANY: Final = "2.5.29.32.0"
 
 
 def require_policies(path: Sequence[ParsedCertificate], required: frozenset[str]) -> None:
-    """Raise CertificateRefused unless the path is valid for one of `required`, if any are.
-
-    `path` begins with the leaf and ends with the anchor.
-    """
+    """Raise CertificateRefused unless `path`, leaf to anchor, is valid for a required policy."""
     *below, anchor = path
     state = _PolicyState(required, len(below))
     state.constrain(anchor)

@@ -66,10 +66,7 @@ def require_client(parsed: ParsedCertificate) -> None:
 
 
 def require_authority(parsed: ParsedCertificate, authorities_below: int) -> None:
-    """Raise CertificateRefused unless it may issue with that number of authorities below it.
-
-    Self-issued ones do not count. Spec: RFC 5280 §4.2.1.9
-    """
+    """Raise CertificateRefused unless it may have so many authorities below. RFC 5280 §4.2.1.9."""
     who = f"the authority {parsed.subject}"
     constraints = parsed.extension(x509.BasicConstraints)
     if constraints is None or not constraints.ca:
@@ -220,10 +217,10 @@ class PathSearch:
         )
 
     def _ambiguous_names(self, chain: _Chain, origin: AnchorOrigin) -> frozenset[DistinguishedName]:
-        """Return the names of authorities that another authority has, or may have.
+        """Return names of authorities that another authority may have.
 
-        Another anchor can issue certificates of any name, so among several anchors the name of an
-        authority that only the client sent tells nothing. The anchors of a client are all its own.
+        Another anchor can issue any name, so the name of a sent authority proves nothing, except
+        for anchors of a client.
         """
         if origin is AnchorOrigin.CLIENT:
             return frozenset()
@@ -281,7 +278,7 @@ class PathSearch:
 
 
 def is_issued_by(certificate: ParsedCertificate, issuer: ParsedCertificate) -> bool:
-    """Tell whether the key of `issuer` made the signature, and the names agree."""
+    """Return whether the key of `issuer` made the signature, and the names agree."""
     try:
         certificate.certificate.verify_directly_issued_by(issuer.certificate)
     except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
@@ -294,19 +291,19 @@ def _require_valid(chain: _Chain, policies: frozenset[str]) -> None:
     for authority in chain[1:]:
         require_authority(authority, authorities_below)
         authorities_below += not authority.is_self_issued
-    # The anchor is trusted because it was registered, whatever its own signature is made with.
+    # The anchor is trusted because it was registered, so its own signature does not matter.
     for authority in chain[1:-1]:
         require_strong_signature(authority)
     constraints = NameConstraints()
     for certificate in reversed(chain):
         if certificate is not chain[-1]:
             constraints.require(certificate, is_leaf=certificate is chain[0])
-        constraints.add(certificate)
+        constraints.add_authority(certificate)
     require_policies(chain, policies)
 
 
 def _is_reissued(chain: _Chain) -> bool:
-    """Tell whether the certificate below the anchor is a new one of the anchor for the same key."""
+    """Return whether the certificate below the anchor renews it with the same key."""
     if len(chain) < 3:  # noqa: PLR2004 - leaf, new and old certificate of the anchor
         return False
     anchor, below = chain[-1], chain[-2]
@@ -314,10 +311,7 @@ def _is_reissued(chain: _Chain) -> bool:
 
 
 def _repeats(issuer: ParsedCertificate, chain: _Chain, issuers: Issuers) -> bool:
-    """Tell whether the path has an authority of that name and key already. Spec: RFC 4158 §2.4.1.
-
-    An anchor that has issued itself a new certificate may follow that one.
-    """
+    """Return whether the path has that name and key, but for a new own one. RFC 4158 §2.4.1."""
     same = [
         item
         for item in chain

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from cryptography import x509
@@ -51,7 +51,7 @@ _PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")
 REMEMBERED_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for certificates with a path: 10,000 usual ones in use, as many old ones."""
 UNPROVEN_BYTES: Final = 4 * 1024 * 1024
-"""Memory of a worker for certificates without a path, and those that wait for the search."""
+"""Memory of a worker for certificates without a path and in the queue of the search."""
 _PARSED_BYTES: Final = 970
 """Bytes of a parsed certificate besides its encoding and its names."""
 _ATTRIBUTE_BYTES: Final = 170
@@ -69,7 +69,7 @@ class X509CertificateParser:
         self._unproven: _Presented = SizedCache(unproven_bytes, _weigh)
         self._latest: ParsedCertificate | None = None
 
-    def parse(self, der: bytes) -> PresentedCertificate:
+    def parse_certificate(self, der: bytes) -> PresentedCertificate:
         digest = hashlib.sha256(der).digest()
         known = self._proven.get(digest) or self._unproven.get(digest)
         if known is None:
@@ -97,10 +97,7 @@ class X509CertificateParser:
         )
 
     def parsed(self, certificate: PresentedCertificate) -> ParsedCertificate:
-        """Return the certificate with its extensions.
-
-        A new certificate is checked right after it was parsed: the latest one is kept for that.
-        """
+        """Return the certificate with its extensions; the latest one is kept parsed."""
         latest = self._latest
         if latest is not None and latest.digest == certificate.digest:
             return latest
@@ -108,10 +105,7 @@ class X509CertificateParser:
 
 
 def _weigh(_digest: bytes, leaf: PresentedCertificate) -> int:
-    """Return about how many bytes a certificate keeps alive, at a tenth of the cost of `size_of`.
-
-    The text of an attribute is in the legacy form of its name too, which is no shorter.
-    """
+    """Return about how many bytes a certificate keeps alive, cheaper than `size_of`."""
     names = (leaf.legacy_subject, leaf.legacy_issuer) * 2
     other = (leaf.emails, leaf.principal_names, leaf.dns_names, leaf.uris, leaf.ip_addresses)
     texts = chain(names, *other, leaf.usage.extended, leaf.usage.policies)
@@ -141,7 +135,7 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         principal_names=_principal_names(parsed),
         dns_names=_alternative_names(parsed, x509.DNSName),
         uris=_alternative_names(parsed, x509.UniformResourceIdentifier),
-        ip_addresses=_ip_addresses(parsed),
+        ip_addresses=tuple(map(str, _alternative_names(parsed, x509.IPAddress))),
         key_digest=hashlib.sha256(signed_fields(der)[1]).digest(),
         usage=certificate_usage(parsed),
         names_digest=_names_digest(parsed),
@@ -152,10 +146,7 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
 
 
 def _names_digest(parsed: ParsedCertificate) -> bytes:
-    """Return the SHA-256 of subject and alternative names of every kind, in any order.
-
-    Empty where there are none, and where one of them cannot be encoded.
-    """
+    """Return the SHA-256 of subject and alternative names; empty where there are none to encode."""
     names = parsed.extension(x509.SubjectAlternativeName)
     try:
         found = () if names is None else read_elements(read_element(names.public_bytes()).content)
@@ -171,23 +162,14 @@ def _names_digest(parsed: ParsedCertificate) -> bytes:
     return hashed.digest()
 
 
-def _alternative_names(
-    parsed: ParsedCertificate,
-    kind: type[x509.RFC822Name | x509.DNSName | x509.UniformResourceIdentifier],
-) -> tuple[str, ...]:
+def _alternative_names(parsed: ParsedCertificate, kind: Any) -> tuple[Any, ...]:
     names = parsed.extension(x509.SubjectAlternativeName)
     return () if names is None else tuple(names.get_values_for_type(kind))
 
 
-def _ip_addresses(parsed: ParsedCertificate) -> tuple[str, ...]:
-    names = parsed.extension(x509.SubjectAlternativeName)
-    return () if names is None else tuple(map(str, names.get_values_for_type(x509.IPAddress)))
-
-
 def _principal_names(parsed: ParsedCertificate) -> tuple[str, ...]:
     """Return the user principal names; names that are not text are skipped."""
-    names = parsed.extension(x509.SubjectAlternativeName)
-    others = () if names is None else names.get_values_for_type(x509.OtherName)
+    others = _alternative_names(parsed, x509.OtherName)
     values = (_decoded(other.value) for other in others if other.type_id == _PRINCIPAL_NAME)
     return tuple(value for value in values if isinstance(value, str))
 
@@ -267,7 +249,6 @@ class X509AuthorityFactory:
 
 
 def _registered(authority: Authority) -> ParsedCertificate | None:
-    """Return the certificate, which was parsed before it was stored."""
     try:
         return parse_certificate(authority.der)
     except MalformedCertificate as error:

@@ -66,10 +66,7 @@ RoleKey = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class WithheldRoles:
-    """The roles that are removed from the roles of a user, by a reach that is not everything.
-
-    `composites` are roles that contain an administrative one beyond the reach.
-    """
+    """Roles that a reach withholds from a user; `composites` contain such an administrative one."""
 
     in_master: bool
     reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES

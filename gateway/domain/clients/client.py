@@ -12,7 +12,7 @@ Keycloak: ClientRepresentation; client-authenticator-providers, their texts and 
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -26,6 +26,24 @@ from gateway.domain.certificate_names import (
 )
 from gateway.domain.certificates import ClientCertificate, PresentedCertificate
 from gateway.domain.clients.administrative_reach import NO_ADMINISTRATIVE_ROLES, AdministrativeReach
+from gateway.domain.clients.attributes import (
+    CERTIFICATE_TEMPLATE,
+    COUNT,
+    DEVICE_FAILURES,
+    DEVICE_LOCK,
+    DEVICE_QUOTA,
+    INSTANT,
+    LOCK_DURATION,
+    ROTATED_CREATED,
+    SECRET_CREATED,
+    TEMPLATE,
+    TEMPLATE_CLAIM_NAMES,
+    TEMPLATE_CLAIMS,
+    TEXT,
+    AttributeValue,
+    ValueCheck,
+    setting,
+)
 from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     AuthenticationLevels,
@@ -96,30 +114,23 @@ WITH_SECRET: Final = frozenset(each.id for each in CLIENT_AUTHENTICATORS if each
 """The ids of those that use the client's secret."""
 
 
-LONGEST_DEVICE_LOCK: Final = timedelta(days=366)
-
-
 @dataclass(frozen=True, slots=True)
 class DeviceSettings:
     """The template of a client, and the limits of each device."""
 
-    template: CertificateTemplate | None = None
-    """`realmgate.certificate.template`: None for a client that is one device."""
-    claims: Mapping[str, str] = field(default_factory=dict)
-    """`realmgate.certificate.template.claims`: claim by placeholder; else its own name."""
-    tokens_per_minute: int = 0
-    """`realmgate.certificate.device.quota`: token requests of one device; 0: without a limit."""
-    failures: int = 0
-    """`realmgate.certificate.device.failures`: refused token requests within `lock_duration` that
-    lock a device; 0: none do."""
-    lock_duration: timedelta = timedelta(minutes=5)
-    """`realmgate.certificate.device.lock`: how long such a lock lasts."""
+    template: CertificateTemplate | None = setting(TEMPLATE, CERTIFICATE_TEMPLATE)
+    """None for a client that is one device."""
+    claims: Mapping[str, str] = setting(TEMPLATE_CLAIMS, TEMPLATE_CLAIM_NAMES)
+    """Claim by placeholder; else its own name."""
+    tokens_per_minute: int = setting(DEVICE_QUOTA, COUNT)
+    """Token requests of one device; 0: without a limit."""
+    failures: int = setting(DEVICE_FAILURES, COUNT)
+    """Refused token requests within `lock_duration` that lock a device; 0: none do."""
+    lock_duration: timedelta = setting(DEVICE_LOCK, LOCK_DURATION)
+    """How long such a lock lasts."""
 
     def device_of(self, certificate: ClientCertificate | None) -> CertifiedDevice | None:
-        """Return the device of a trusted certificate.
-
-        None for a certificate without a name that fits, and for one with several.
-        """
+        """Return the device of a trusted certificate; None unless exactly one name fits."""
         if certificate is None or not certificate.identifies:
             return None
         found = self.named_in(certificate.leaf)
@@ -145,36 +156,16 @@ class ClientDisplay:
     """`baseUrl`, where people open the application; relative to `rootUrl`."""
     root_url: str = ""
     """`rootUrl`"""
-    logo_uri: str = ""
-    """`logoUri`"""
-    policy_uri: str = ""
-    """`policyUri`"""
-    terms_uri: str = ""
-    """`tosUri`"""
+    logo_uri: str = setting("logoUri", TEXT)
+    policy_uri: str = setting("policyUri", TEXT)
+    terms_uri: str = setting("tosUri", TEXT)
     always_listed: bool = False
     """`alwaysDisplayInConsole`: the account console lists it for every user."""
-    theme: str = ""
-    """`login_theme`: replaces the realm's."""
+    theme: str = setting("login_theme", TEXT)
+    """Replaces the realm's."""
 
 
 OPENID_CONNECT: Final = "openid-connect"
-# Clients at the defaults share one value.
-_DISPLAY: Final = ClientDisplay()
-_TOKENS: Final = ClientTokens()
-_SIGNING: Final = ClientSigning()
-_ENCRYPTION: Final = ClientEncryption()
-_SESSION_LIMITS: Final = ClientSessionLimits()
-_CERTIFICATE: Final = CertificateAuthentication()
-_DEVICES: Final = DeviceSettings()
-_SECRETS: Final = SecretSettings()
-_ASSERTIONS: Final = ClientAssertions()
-_AUTHORIZATION: Final = AuthorizationSettings()
-_DEVICE_GRANT: Final = DeviceGrantSettings()
-_LEVELS: Final = AuthenticationLevels()
-_REQUEST_OBJECTS: Final = RequestObjectSettings()
-_VERIFICATION: Final = VerificationKeys()
-_REDIRECTS: Final = RedirectUris()
-_LOGOUT: Final = LogoutSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,22 +217,25 @@ class Client:
     default_client_scopes: tuple[str, ...] = ()
     optional_client_scopes: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
-    tokens: ClientTokens = _TOKENS
-    signing: ClientSigning = _SIGNING
-    encryption: ClientEncryption = _ENCRYPTION
-    session_limits: ClientSessionLimits = _SESSION_LIMITS
-    certificate_authentication: CertificateAuthentication = _CERTIFICATE
-    devices: DeviceSettings = _DEVICES
-    secret_settings: SecretSettings = _SECRETS
-    assertions: ClientAssertions = _ASSERTIONS
-    redirects: RedirectUris = _REDIRECTS
-    logout: LogoutSettings = _LOGOUT
-    authorization: AuthorizationSettings = _AUTHORIZATION
-    device_grant: DeviceGrantSettings = _DEVICE_GRANT
-    levels: AuthenticationLevels = _LEVELS
-    request_objects: RequestObjectSettings = _REQUEST_OBJECTS
-    verification_keys: VerificationKeys = _VERIFICATION
-    display: ClientDisplay = _DISPLAY
+    # Clients at the defaults share one value of each group.
+    tokens: ClientTokens = field(default=ClientTokens())
+    signing: ClientSigning = field(default=ClientSigning())
+    encryption: ClientEncryption = field(default=ClientEncryption())
+    session_limits: ClientSessionLimits = field(default=ClientSessionLimits())
+    certificate_authentication: CertificateAuthentication = field(
+        default=CertificateAuthentication()
+    )
+    devices: DeviceSettings = field(default=DeviceSettings())
+    secret_settings: SecretSettings = field(default=SecretSettings())
+    assertions: ClientAssertions = field(default=ClientAssertions())
+    redirects: RedirectUris = field(default=RedirectUris())
+    logout: LogoutSettings = field(default=LogoutSettings())
+    authorization: AuthorizationSettings = field(default=AuthorizationSettings())
+    device_grant: DeviceGrantSettings = field(default=DeviceGrantSettings())
+    levels: AuthenticationLevels = field(default=AuthenticationLevels())
+    request_objects: RequestObjectSettings = field(default=RequestObjectSettings())
+    verification_keys: VerificationKeys = field(default=VerificationKeys())
+    display: ClientDisplay = field(default=ClientDisplay())
     flow_overrides: Mapping[str, str] = field(default_factory=dict)
     """Ids of flows that replace the realm's, by use: `browser` and `direct_grant`."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()
@@ -275,10 +269,7 @@ def certificate_terms(client: Client) -> frozenset[str]:
 
 
 def terms_of_rivals(client: Client) -> frozenset[str]:
-    """Return the terms of the clients that may own a certificate of this one.
-
-    The names that fit a template of the client have no common term: they are not among them.
-    """
+    """Return the terms of clients that may own a certificate of this one, but for templates."""
     name = client.certificate_authentication.alternative_name
     shape = None if name is None else shape_of_name(name)
     own = certificate_terms(client)
@@ -315,3 +306,70 @@ def terms_of_certificate(leaf: PresentedCertificate) -> frozenset[str]:
 def _term(kind: str, value: str) -> str:
     """Return a short text for a value of any length."""
     return f"{kind}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def with_attributes(client: Client, attributes: Mapping[str, str]) -> Client:
+    """Return the client with these attributes and the settings that they hold."""
+    settings = client_settings(attributes, client.document)
+    return replace(client, attributes=attributes, **settings)
+
+
+def client_settings(
+    attributes: Mapping[str, str], document: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return all groups of settings by field of `Client`; those at their defaults are shared."""
+    found = _of_document(document)
+    for attribute, text in attributes.items():
+        if attribute in _SETTINGS:
+            group, name, kind = _SETTINGS[attribute]
+            found.setdefault(group, {})[name] = kind.parse(text)
+    if not found:
+        return _DEFAULTS
+    given = {group: type(_DEFAULTS[group])(**values) for group, values in found.items()}
+    return {**_DEFAULTS, **given}
+
+
+_FIELDS: Final[tuple[tuple[str, str, str, type], ...]] = (
+    ("rootUrl", "redirects", "root_url", str),
+    ("redirectUris", "redirects", "patterns", tuple),
+    ("rootUrl", "display", "root_url", str),
+    ("baseUrl", "display", "base_url", str),
+    ("name", "display", "name", str),
+    ("alwaysDisplayInConsole", "display", "always_listed", bool),
+    ("rootUrl", "logout", "root_url", str),
+    ("frontchannelLogout", "logout", "uses_front_channel", bool),
+)
+"""Members of the representation: name, group and field of `Client`, type."""
+
+
+def _of_document(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the settings by group that are members of the representation."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, group, member, kind in _FIELDS:
+        if value := document.get(name):
+            found.setdefault(group, {})[member] = kind(value)
+    return found
+
+
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    item.name: item.default
+    for item in fields(Client)
+    if is_dataclass(item.default) and any(each.metadata for each in fields(item.default))
+}
+"""The groups with settings of attributes."""
+_SETTINGS: Final[Mapping[str, tuple[str, str, AttributeValue]]] = {
+    name: (group, item.name, kind)
+    for group, default in _DEFAULTS.items()
+    for item in fields(default)
+    for name, kind in item.metadata.items()
+}
+"""Attribute -> the group and the field that hold its value, and the kind of its values."""
+SETTING_ATTRIBUTES: Final = frozenset(_SETTINGS)
+"""The attributes that rules read."""
+_CHECKED_ONLY: Final = {SECRET_CREATED: INSTANT, ROTATED_CREATED: INSTANT}
+"""Attributes that are validated though no rule reads them."""
+CHECKS: Final[Mapping[str, ValueCheck]] = {
+    **{name: kind.check for name, (_, _, kind) in _SETTINGS.items() if kind.check},
+    **{name: kind.check for name, kind in _CHECKED_ONLY.items() if kind.check},
+}
+"""Attribute -> the check of its text, where any text is refused."""

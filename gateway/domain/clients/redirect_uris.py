@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
 
+from gateway.domain.clients.attributes import LIST, SWITCH, setting
 from gateway.domain.limits.caches import cached
 
 LONGEST_REDIRECT_URI: Final = 4000
@@ -53,10 +54,10 @@ class RedirectUris:
     """`rootUrl`: what a pattern that begins with `/` belongs to."""
     patterns: tuple[str, ...] = ()
     """`redirectUris`"""
-    after_logout: tuple[str, ...] = ()
-    """`post.logout.redirect.uris`: none or `+` for the redirect URIs, `-` for nowhere."""
-    may_hold_response: bool = False
-    """`allow.oidc.params.in.redirect.uris`: parameters of responses may stand in them already."""
+    after_logout: tuple[str, ...] = setting("post.logout.redirect.uris", LIST)
+    """None or `+` for the redirect URIs, `-` for nowhere."""
+    may_hold_response: bool = setting("allow.oidc.params.in.redirect.uris", SWITCH)
+    """Parameters of responses may stand in them already."""
 
     @cached(1024 * 1024)
     def match(self, uri: str, base_url: str) -> bool:
@@ -214,10 +215,7 @@ def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
 def allowed_origins(
     web_origins: tuple[str, ...], document: Mapping[str, Any]
 ) -> tuple[str, ...] | None:
-    """Return web origins, with those of the document's redirect URIs where `+` stands for them.
-
-    None where there is no web origin. Keycloak: web origins, valid redirect URIs
-    """
+    """Return web origins, `+` replaced by those of redirect URIs. Keycloak: web origins."""
     if _OF_REDIRECTS not in web_origins:
         return web_origins or None
     root = document.get("rootUrl") or ""

@@ -203,10 +203,7 @@ class FlowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A step of a flow: `authenticator`, or the flow with the id `flow`; a form is both.
-
-    `config` is the id of its configuration.
-    """
+    """A step of a flow: `authenticator`, or the sub-flow `flow`; a form is both."""
 
     id: str
     requirement: Requirement
@@ -243,10 +240,7 @@ class Flow:
 
     @property
     def effective(self) -> tuple[Execution, ...]:
-        """The executions that take part: alternatives only where nothing is required.
-
-        Conditions take no part: they decide whether their flow is run.
-        """
+        """The executions that take part, without conditions: alternatives if none is required."""
         enabled = tuple(
             each
             for each in self.executions
@@ -303,7 +297,7 @@ class Flows:
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def find(self, flow_id: str | None) -> Flow | None:
+    def find_flow(self, flow_id: str | None) -> Flow | None:
         return None if flow_id is None else self._by_id.get(flow_id)
 
     def named(self, alias: str | None) -> Flow | None:
@@ -354,10 +348,7 @@ _VERSION_BYTES: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class FlowStep:
-    """An enabled execution: an authenticator with its configuration, or a sub-flow.
-
-    `id` is that of the execution.
-    """
+    """An enabled execution: an authenticator with its configuration, or a sub-flow."""
 
     requirement: Requirement
     authenticator: str = ""
@@ -370,11 +361,7 @@ class FlowStep:
 
 @dataclass(frozen=True, slots=True)
 class SignInFlow:
-    """A flow with its enabled executions.
-
-    `conditions` decide whether it is run where its requirement is CONDITIONAL. `steps` are all
-    REQUIRED or CONDITIONAL, or all ALTERNATIVE.
-    """
+    """A flow with its enabled executions; `steps` are all required or all ALTERNATIVE."""
 
     alias: str
     conditions: tuple[FlowStep, ...] = ()
@@ -449,7 +436,7 @@ class _Reading:
         self._count += 1
         if self._count > _MOST_STEPS:
             raise UnusableSetting(f"'{parent.alias}' has more than {_MOST_STEPS} steps")
-        part = self._flows.find(execution.flow)
+        part = self._flows.find_flow(execution.flow)
         if part is None or execution.authenticator:
             return self._authenticator(execution)
         if part.kind is not FlowKind.BASIC or not depth:
@@ -462,6 +449,6 @@ class _Reading:
     def _authenticator(self, execution: Execution) -> FlowStep:
         config = self._flows.config_of(execution)
         name = execution.authenticator or ""
-        form = self._flows.find(execution.flow)
+        form = self._flows.find_flow(execution.flow)
         actions = () if form is None else tuple(map(self._authenticator, form.effective))
         return FlowStep(execution.requirement, name, config, actions=actions, id=execution.id)

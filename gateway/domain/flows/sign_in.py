@@ -220,19 +220,13 @@ class SignInRules:
     action_order: Mapping[str, int] = field(default_factory=lambda: dict(_ACTION_ORDER))
     """The priority of each action of the realm, by its alias: the lowest comes first."""
     action_ages: Mapping[str, timedelta | None] = field(default_factory=dict)
-    """How long ago users may have signed in where clients ask for an action; None is for ever.
-
-    `max_auth_age` of the actions that set it.
-    """
+    """Maximum age of a sign-in, by action (`max_auth_age`); None: any age."""
     resend_pauses: Mapping[str, timedelta] = field(default_factory=dict)
     """How long users wait before an action sends another mail: `emailResendCooldownSeconds`."""
     verifies_new_email: bool = False
     """`verifyEmail` of UPDATE_EMAIL: a new address is confirmed whatever the realm says."""
     recovery_codes_threshold: int | None = None
-    """How many recovery codes are too few, by `warning_threshold` of their action.
-
-    None where it is not set: the password policy says it.
-    """
+    """`warning_threshold`: so many recovery codes are too few; None: see the password policy."""
 
     def offers(self, action: str) -> bool:
         """Tell whether the realm has a required action and has not switched it off."""
@@ -248,7 +242,7 @@ class SignInRules:
             if flow is not None:
                 yield from flow.every_step()
 
-    def find(self, flow_id: str) -> SignInFlow | None:
+    def find_flow(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""
         for bound in (
             self.browser,
@@ -286,10 +280,7 @@ class SignInRules:
         return next((flow for flow in self.flows.values() if flow.alias == alias), None)
 
     def direct_grant_flow(self, overrides: Mapping[str, str]) -> SignInFlow | None:
-        """Return the flow of a client's password grant; None refuses the sign-in.
-
-        The client's own flow was removed, or is unusable.
-        """
+        """Return the flow of a client's password grant; None refuses the sign-in."""
         own = overrides.get(DIRECT_GRANT)
         if own is None:
             return self.direct_grant

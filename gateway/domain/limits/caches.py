@@ -89,10 +89,7 @@ class SizedCache(Generic[K, V]):
 
 
 def cached(most_bytes: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that keeps the results of a pure function, of at most `most_bytes`.
-
-    As with `functools.lru_cache` the arguments must be hashable, keyword arguments included.
-    """
+    """Return a decorator that keeps results of a pure function; arguments must be hashable."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         results: SizedCache[Any, tuple[T]] = SizedCache(most_bytes)
@@ -113,11 +110,7 @@ def cached(most_bytes: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def size_of(value: object) -> int:
-    """Return about how many bytes a value keeps alive; what it refers to twice counts once.
-
-    Looks into collections and dataclasses. Types and functions count nothing, anything else as
-    much as a parsed key.
-    """
+    """Return the bytes that a value keeps alive, in collections and dataclasses too, once each."""
     total = 0
     seen: set[int] = set()
     open_ones = [value]
@@ -138,10 +131,7 @@ def size_of(value: object) -> int:
 
 
 def _parts(value: object) -> list[object] | None:
-    """Return what a value refers to, for it alone; None where that cannot be seen.
-
-    The default of a dataclass is kept by the class, however many values refer to it.
-    """
+    """Return what a value alone refers to, without defaults of its class; None if unknown."""
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
     if isinstance(value, list | tuple | set | frozenset):

@@ -92,7 +92,7 @@ class FairQueue(Generic[JobT]):
         """Return how many networks of realms have jobs."""
         return sum(len(realm.networks) for realm in self._realms.values())
 
-    def add(
+    def add_job(
         self, realm_id: str, network: str, job: JobT, is_abandoned: Callable[[JobT], bool]
     ) -> list[JobT]:
         """Let a job wait; return the jobs that have given way to it.
@@ -122,7 +122,7 @@ class FairQueue(Generic[JobT]):
         realm.waiting += waiting
         self.waiting += waiting
 
-    def take(self) -> Turn[JobT] | None:
+    def take_turn(self) -> Turn[JobT] | None:
         """Return the job whose turn it is, which runs from now on; None where no job waits."""
         if not self.waiting:
             return None
@@ -150,7 +150,7 @@ class FairQueue(Generic[JobT]):
         self._running -= 1
         self._forget_idle(turn.realm_id, turn.network)
 
-    def remove(self, realm_id: str, network: str, job: JobT) -> None:
+    def remove_job(self, realm_id: str, network: str, job: JobT) -> None:
         """Remove a job if it waits."""
         realm = self._realms.get(realm_id)
         found = None if realm is None else realm.networks.get(network)
@@ -282,11 +282,7 @@ class FairThreads:
         self._paused = 0
 
     async def run_for_caller(self, realm_id: str, work: Callable[[], ResultT]) -> ResultT:
-        """Return what `work` returns, as `run`; a refusal comes after a pause.
-
-        The pause keeps the connections of a flood busy at no cost. It is for the requests that
-        anybody can send.
-        """
+        """Return what `work` returns, as `run`; a refusal comes after a pause."""
         try:
             return await self.run(realm_id, work)
         except Overloaded:
@@ -307,7 +303,7 @@ class FairThreads:
         job = _Job(work, time.monotonic() + self._longest_wait, caller_is_gone.get())
         job.future.add_done_callback(partial(self._leave, realm_id, network, job))
         with self._lock:
-            refused = self._queue.add(realm_id, network, job, lambda one: one.is_abandoned())
+            refused = self._queue.add_job(realm_id, network, job, lambda one: one.is_abandoned())
             # A job that was removed leaves its call: callers who disconnect must not add to them.
             lacks_call = self._calls < self._queue.waiting
             self._calls += lacks_call
@@ -325,13 +321,13 @@ class FairThreads:
 
     def _leave(self, realm_id: str, network: str, job: _Job, _: Future[Any]) -> None:
         with self._lock:
-            self._queue.remove(realm_id, network, job)
+            self._queue.remove_job(realm_id, network, job)
 
     def _run_next(self) -> None:
         """Run the job whose turn it is; idle where none waits, because jobs were removed."""
         with self._lock:
             self._calls -= 1
-            turn = self._queue.take()
+            turn = self._queue.take_turn()
         if turn is None:
             return
         # The outcome is delivered last: its receiver finds the room free.

@@ -101,10 +101,7 @@ _INTERPRETER: Final = _Interpreter()
 
 @contextmanager
 def large_document() -> Iterator[None]:
-    """Postpone full collections, and shorten the turns of threads, until the block ends.
-
-    Call it on the event loop. Blocks may overlap.
-    """
+    """Postpone full collections and shorten the turns of threads; on the event loop, nestable."""
     _INTERPRETER.begin()
     try:
         yield

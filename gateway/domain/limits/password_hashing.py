@@ -108,10 +108,7 @@ def hash_refusal(hashed: HashParameters) -> str | None:
 
 
 def stored_hash_parameters(made: Mapping[str, Any], secret: Mapping[str, Any]) -> HashParameters:
-    """Return the parameters of a credential as Keycloak writes it, its base64 not decoded.
-
-    Raises ValueError, TypeError, KeyError, AttributeError and OverflowError for another form.
-    """
+    """Return the parameters of a credential as Keycloak writes it; raises ValueError and others."""
     given = made.get("additionalParameters") or {}
     return HashParameters(
         algorithm=str(made["algorithm"]),
@@ -152,10 +149,7 @@ def hash_kind(algorithm: str, parameters: Mapping[str, str]) -> HashKind:
 
 
 def hash_cost_of(credential_data: str) -> HashCost | None:
-    """Return the cost of a stored password, its iterations rounded up to two digits.
-
-    None for a hash that is never computed. Rounding bounds how many costs a realm has.
-    """
+    """Return the cost of a stored password, rounded up to two digits; None if never computed."""
     try:
         made = json.loads(credential_data)
         given = made.get("additionalParameters") or {}

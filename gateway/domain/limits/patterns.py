@@ -96,10 +96,7 @@ def pattern_problem(pattern: str) -> str | None:
 
 
 def pattern_weight(pattern: str) -> int:
-    """Return how much work it is to prepare the pattern: its length and that of its ranges.
-
-    A malformed pattern weighs its length.
-    """
+    """Return the work to prepare a pattern: its length, and that of its ranges if it parses."""
     try:
         return len(pattern) + _range_weight(_parse(pattern))
     except _UNREADABLE:

@@ -18,10 +18,7 @@ _PREFIX: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """How many in a window: of one network, and of all networks together.
-
-    A limit counts for a realm, or for each subject in it: a user, an address of mails, a device.
-    """
+    """How many in a window, of one network and of all, for a realm or each subject in it."""
 
     name: str
     of_network: int
@@ -61,10 +58,7 @@ _RESERVE_OF_CLIENTS: Final = 5
 
 
 def client_registrations(most: int | None, known: int) -> RateLimit:
-    """Return the limit in a realm of `known` clients that takes `most`, None for any number.
-
-    One network gets a tenth of `most` a day, ten at least, but half of what is left at most.
-    """
+    """Return the limit in a realm of `known` of at most `most` clients, None for any number."""
     if most is None:
         return CLIENT_REGISTRATIONS
     share = min(max(most // _SHARE_OF_CLIENTS, _LEAST_SHARE), (most - known) // 2)
@@ -91,10 +85,7 @@ def caller_of(address: str) -> str:
 
 
 class RateLimiter(Protocol):
-    """Counts in windows; a window begins with its first count.
-
-    Methods raise StoreUnavailable. `network` is what `caller_of` returns.
-    """
+    """Counts in windows; `network` is as `caller_of` returns it. Raises StoreUnavailable."""
 
     async def admit(self, realm_id: str, limit: RateLimit, network: str, subject: str = "") -> bool:
         """Count one more; False, and nothing is counted, beyond a share of the limit.
@@ -102,8 +93,6 @@ class RateLimiter(Protocol):
         `subject` is the id of the user or a digest; empty for a limit of the whole realm. Refusals
         and admissions take the same calls of the store.
         """
-        ...
 
     async def remember_network(self, realm_id: str, user_id: str, network: str) -> None:
         """Note that the user has signed in from the network: `of_known` counts for it then."""
-        ...

@@ -34,7 +34,7 @@ class MalformedCertificate(Exception):
 class CertificateParser(Protocol):
     """Parses the certificate that the proxy forwards."""
 
-    def parse(self, der: bytes) -> PresentedCertificate:
+    def parse_certificate(self, der: bytes) -> PresentedCertificate:
         """Parse exactly one certificate; raises MalformedCertificate."""
 
 
@@ -42,10 +42,7 @@ class CertificateInspector(Protocol):
     """Reads certificates as people have them."""
 
     def split(self, data: bytes) -> tuple[bytes, ...]:
-        """Return the DER of each certificate of PEM, or of one in URL-escaped PEM or DER.
-
-        Raises MalformedCertificate where there is none.
-        """
+        """Return the DER of each certificate of PEM or DER; raises MalformedCertificate."""
 
     def describe_key(self, der: bytes) -> str:
         """Return kind and size of the public key; raises MalformedCertificate."""
@@ -79,10 +76,7 @@ class Authorities(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SelectedAuthorities:
-    """The authorities that count, and the clients of the realm for which others count.
-
-    Those clients are named by internal id.
-    """
+    """The authorities that count, and the internal ids of clients for which others count."""
 
     authorities: Authorities
     clients_with_anchors: frozenset[str] = frozenset()
@@ -92,10 +86,7 @@ class AuthoritySelection(Protocol):
     """Chooses the authorities that count."""
 
     async def select(self, realm: "Realm", client: str | None) -> SelectedAuthorities:
-        """Return those of a realm, or those for the client with that internal id.
-
-        Raises StoreUnavailable.
-        """
+        """Return those of a realm or of a client by internal id; raises StoreUnavailable."""
 
 
 class AuthorityStore(Protocol):
@@ -114,20 +105,14 @@ class AuthorityFactory(Protocol):
     async def prepare(
         self, entries: Sequence[Authority], origin: AnchorOrigin, *, with_gateway: bool
     ) -> Authorities:
-        """Return the entries, and those of the settings where `with_gateway`.
-
-        `origin` is that of their anchors.
-        """
+        """Return the entries, and those of the settings `with_gateway`, for `origin`."""
 
 
 class AuthorityParser(Protocol):
     """Parses the certificates of registered authorities."""
 
     def parse_authority(self, pem: str) -> AuthorityDescription:
-        """Return what one certificate says; raises MalformedCertificate, and CertificateRefused.
-
-        Refused is what could be no part of any path: no authority, or a weak key.
-        """
+        """Return a description; raises MalformedCertificate, CertificateRefused (weak, no CA)."""
 
     def describe_authority(self, der: bytes) -> AuthorityDescription:
         """Return what a registered certificate says; raises MalformedCertificate."""
@@ -137,33 +122,21 @@ class CertificateReader(Protocol):
     """Reads certificates as realms and clients have stored them."""
 
     def read_certificates(self, content: str) -> tuple[CertificateFacts, ...]:
-        """Return what each certificate says; one that cannot be read is left out.
-
-        `content` is PEM, base64 of DER, or a JWKS, of whose keys the first of each `x5c` counts.
-        """
+        """Return the readable certificates of PEM, base64 of DER, or a JWKS with `x5c`."""
 
 
 class DeniedCertificates(Protocol):
     """The deny lists of realms."""
 
     async def denies(self, realm: "Realm", identity: str, now: datetime) -> bool:
-        """Tell whether the realm denies a certificate by that id of an entry.
-
-        It is the `x5t#S256` of the certificate, or the digest of its issuer and serial number.
-
-        Raises StoreUnavailable.
-        """
+        """Tell whether the realm denies a certificate by id; raises StoreUnavailable."""
 
 
 class Revocations(Protocol):
     """Which certificates were revoked."""
 
     async def refusal(self, path: CertificationPath, realm: "Realm", now: datetime) -> str | None:
-        """Return why a certificate of the path counts as revoked in the realm, else None.
-
-        The path must come from the current authorities. Raises StoreUnavailable where a store
-        knows and does not answer.
-        """
+        """Return why a path is revoked in the realm, else None; raises StoreUnavailable."""
 
 
 class ListedRevocations(Revocations, Protocol):
@@ -172,10 +145,7 @@ class ListedRevocations(Revocations, Protocol):
     def covering(
         self, path: CertificationPath, realm: "Realm"
     ) -> Iterable[tuple[str, datetime, datetime]]:
-        """Return the authorities of a path that have a list, when it was issued and when it ends.
-
-        The lists are those of the last `refusal`.
-        """
+        """Return authorities of a path with a list in the last `refusal`, its issue and its end."""
 
 
 MOST_LISTED: Final = 1000
@@ -202,22 +172,19 @@ class DeviceLocks(Protocol):
 
     async def is_locked(self, realm_id: str, client: str, device: str, now: datetime) -> bool:
         """Return whether the device is locked."""
-        ...
 
-    async def lock(self, realm_id: str, client: str, lock: DeviceLock, now: datetime) -> None:
+    async def lock_device(
+        self, realm_id: str, client: str, lock: DeviceLock, now: datetime
+    ) -> None:
         """Lock a device until an instant, at most `LONGEST_DEVICE_LOCK` from now."""
-        ...
 
-    async def unlock(self, realm_id: str, client: str, device: str) -> bool:
+    async def unlock_device(self, realm_id: str, client: str, device: str) -> bool:
         """Remove every lock and the counted failures of a device; return whether it had a lock."""
-        ...
 
-    async def list(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
+    async def list_locks(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
         """Return at most `MOST_LISTED` locks of each cause, those that end first before others."""
-        ...
 
     async def count_failure(
         self, realm_id: str, client: str, device: str, window: timedelta
     ) -> int:
         """Count a refused token request; return how many there were in the window."""
-        ...

@@ -33,10 +33,7 @@ class ClientEncrypters(Protocol):
     """Finds the encryption keys of clients."""
 
     async def encrypter(self, client: Client, encryption: TokenEncryption) -> Encrypter:
-        """Return what encrypts with the key of the client's key set, by value or at its URL.
-
-        The key has the use `enc`, and fits the algorithm. Raises NoEncryptionKey.
-        """
+        """Return an encrypter with the client's `enc` key; raises NoEncryptionKey."""
 
 
 class KeyFile(StrEnum):
@@ -50,10 +47,7 @@ class KeyFile(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientKey:
-    """The public part of a client's key, in one of three forms.
-
-    `certificate` is base64 of DER, `public_key` PEM or base64 of DER, `key_set` the JSON of a JWKS.
-    """
+    """A client's public key: base64 of DER, PEM, or the JSON of a JWKS."""
 
     certificate: str | None = None
     public_key: str | None = None
@@ -86,10 +80,7 @@ class ClientKeys(Protocol):
     def read_key_file(
         self, kind: KeyFile, content: bytes, alias: str, password: Secret
     ) -> ClientKey:
-        """Return the public part of the key in a file; raises UnusableSetting.
-
-        `alias` and `password` are of an archive.
-        """
+        """Return the public key of a file or archive entry; raises UnusableSetting."""
 
     def archive(
         self,
@@ -97,10 +88,7 @@ class ClientKeys(Protocol):
         certificates: Sequence[NamedCertificate],
         private_key: Secret | None = None,
     ) -> bytes:
-        """Return a PKCS#12 archive; the private key is that of the first certificate.
-
-        Raises UnusableSetting.
-        """
+        """Return PKCS#12, the private key for the first certificate; raises UnusableSetting."""
 
 
 class RegisteredCertificates(Protocol):
@@ -156,10 +144,7 @@ NO_PROOF: Final = SentProof()
 
 @dataclass(frozen=True, slots=True)
 class SignedProof:
-    """The claims of a proof whose signature holds.
-
-    `thumbprint` is that of the key in its header, the value of `jkt`. Spec: RFC 9449 §6.1, RFC 7638
-    """
+    """The claims of a valid proof; `thumbprint` is the `jkt`. Spec: RFC 9449 §6.1, RFC 7638."""
 
     thumbprint: str
     claims: Mapping[str, Any] = field(repr=False)
@@ -175,10 +160,7 @@ class NoUsableKey(InvalidToken):
 
 @dataclass(frozen=True, slots=True)
 class UnverifiedClaims:
-    """What a JWT says, which anybody may have written.
-
-    `algorithm` is the one that its header names, `header_type` its `typ`, empty without one.
-    """
+    """What a JWT says, unverified: `algorithm` and `header_type` (`typ`) are of its header."""
 
     algorithm: str
     claims: Mapping[str, Any] = field(repr=False)
@@ -187,10 +169,7 @@ class UnverifiedClaims:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedClaims:
-    """The claims of a JWT whose signature holds under a key of the client, or under its secret.
-
-    Created by `ClientSignatures.verify` alone. `algorithm` is that of the signature, never `none`.
-    """
+    """The claims of a JWT with a valid signature of the client; never of the algorithm `none`."""
 
     algorithm: str
     claims: Mapping[str, Any] = field(repr=False)
@@ -201,29 +180,17 @@ class ClientSignatures(Protocol):
     """Verifies with the keys that are registered for a client, or with its secret."""
 
     def read_claims(self, token: str) -> UnverifiedClaims:
-        """Return the claims without verifying anything: they are only what the sender says.
-
-        Raises InvalidToken where it is no JWT.
-        """
+        """Return the claims without verifying anything; raises InvalidToken for no JWT."""
 
     def read_unsigned(self, token: str) -> UnverifiedClaims:
-        """Return the claims of a JWT with the algorithm `none` and without a signature.
+        """Return the claims of a JWT with `none` and no signature; else raises InvalidToken."""
 
-        Raises InvalidToken for any other JWT.
-        """
-
-    async def verify(self, client: Client, token: str) -> VerifiedClaims:
-        """Return the claims when the signature holds; one without a signature is refused.
-
-        The caller decides which algorithms it accepts, and checks the claims. Raises InvalidToken.
-        """
+    async def verify_claims(self, client: Client, token: str) -> VerifiedClaims:
+        """Return the claims if the signature holds; raises InvalidToken. Callers check them."""
 
 
 class ProofSignatures(Protocol):
     """Verifies DPoP proofs with the public key in their own header."""
 
-    def verify(self, proof: str) -> SignedProof:
-        """Return the claims where type, algorithm, key and signature are right.
-
-        The caller bounds the length and checks the claims. Raises InvalidProof.
-        """
+    def verify_proof(self, proof: str) -> SignedProof:
+        """Return the claims of a valid proof, which the caller checks; raises InvalidProof."""

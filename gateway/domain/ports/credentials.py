@@ -57,10 +57,7 @@ class OneTimeMarks(Protocol):
     """Marks used values, for all gateways."""
 
     async def claim(self, realm_id: str, name: str, lifespan: timedelta) -> bool:
-        """Mark `name` as used for `lifespan`; False where it is marked already.
-
-        Raises StoreUnavailable.
-        """
+        """Mark `name` for `lifespan`; False if it is marked. Raises StoreUnavailable."""
 
     async def remaining(self, realm_id: str, name: str) -> timedelta:
         """Return how long `name` stays marked, zero where it is not; raises StoreUnavailable."""
@@ -88,7 +85,7 @@ class PasswordMaker(Protocol):
 class PasswordHasher(PasswordMaker, Protocol):
     """Hashes and checks passwords; slow on purpose, so off the event loop."""
 
-    async def check(
+    async def check_password(
         self,
         password: Secret,
         stored: tuple[str, str] | None,
@@ -119,16 +116,12 @@ class WebAuthn(Protocol):
     """Verifies the responses of browsers."""
 
     def algorithms(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Return the COSE algorithms of Keycloak's names that new keys may have.
-
-        Names that no new key may have are left out; ES256 where none is left.
-        """
+        """Return the COSE algorithms of Keycloak's names for new keys; ES256 if none is left."""
 
     def register(self, response: RegistrationResponse, rules: RegistrationRules) -> VerifiedKey:
         """Return the new key; raises WebAuthnRejected."""
 
-    def verify(self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes) -> int:
-        """Return the signature counter of a response that the key has signed.
-
-        Raises WebAuthnRejected.
-        """
+    def verify_assertion(
+        self, response: AssertionResponse, rules: CeremonyRules, public_key: bytes
+    ) -> int:
+        """Return the signature counter of a signed response; raises WebAuthnRejected."""

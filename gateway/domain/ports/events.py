@@ -14,10 +14,7 @@ class EventLog(Protocol):
     def append(
         self, event: UserEvent, *, is_stored: bool = True, listeners: tuple[str, ...] = ()
     ) -> bool:
-        """Store the event before returning; False where there is no room for it.
-
-        It goes to SQL where `is_stored`; `listeners` queue something of it in that transaction.
-        """
+        """Store the event; False without room. Where `is_stored` and for `listeners` in SQL."""
 
     async def settle(self) -> None:
         """Store the events of all workers of this machine in SQL; raises StoreUnavailable."""
@@ -31,10 +28,7 @@ class EventListeners(Protocol):
         """The listeners that a realm may choose."""
 
     def receivers(self, realm: Realm, name: str, *, failed: bool) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a listener of the realm wants events of that name at once.
-
-        And the listeners of the realm that queue something of such events.
-        """
+        """Return whether a listener wants such events at once, and listeners that queue."""
 
     def publish(self, realm: Realm, event: UserEvent) -> None:
         """Pass the event to these listeners; a failure of one does not reach the caller."""
@@ -44,7 +38,4 @@ class EventQueues(Protocol):
     """The listeners that queue something of an event, such as a mail."""
 
     async def queue(self, stores: Stores, logged: Sequence[LoggedEvent]) -> None:
-        """Let the listeners of each event add to their queues, in the transaction of `stores`.
-
-        An event may come again where its process died: that adds nothing.
-        """
+        """Let the listeners of each event queue, in the transaction; repeats add nothing."""

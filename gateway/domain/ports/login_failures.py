@@ -107,10 +107,7 @@ class LoginFailureStore(Protocol):
         """
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
-        """Settle the attempt and clear the failures of the user and of the address.
-
-        Other attempts keep their places, other addresses their failures.
-        """
+        """Settle the attempt; clear the failures of the user and of this address alone."""
 
     async def release(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
         """Free the attempt's place uncounted: it did not test the user's password."""

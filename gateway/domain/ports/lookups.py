@@ -3,14 +3,16 @@
 A look-up is one statement, so it sees one state of the database, with everything that other
 gateways acknowledged before. A directory and the texts of realms may lag behind the database by
 seconds, never by more than the configured age: code that writes realms, keys, clients, users or
-roles records the topic in the change log and publishes it through Invalidation.
+roles records the topic in the change log and publishes it through Invalidation. Administrators get
+previews of tokens that are not issued. Keycloak: evaluate-scopes
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Generic, Protocol, TypeVar
+from datetime import datetime
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from gateway.domain.client_scopes import Consent, RoleBoundScope
+from gateway.domain.client_scopes import ClientScope, Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.keys import RealmKey
@@ -58,10 +60,7 @@ class ClientEntry:
 
 @dataclass(frozen=True, slots=True)
 class UserEntry:
-    """A user with everything that tokens contain. `groups` are paths.
-
-    `group_attributes` are those of its groups and of their parents, nearest first.
-    """
+    """A user with everything in tokens; attributes of groups are the nearest first."""
 
     user: User
     roles: EffectiveRoles
@@ -73,10 +72,7 @@ class CertificateOwnerIndex(Protocol):
     """Finds the clients that may own a certificate, as they are committed now."""
 
     async def with_terms(self, realm_id: str, terms: Collection[str], most: int) -> tuple[str, ...]:
-        """Return at most `most` public names of clients that have one of the terms.
-
-        See `gateway/domain/clients/client.py`. Raises StoreUnavailable.
-        """
+        """Return at most `most` public names of clients with a term; raises StoreUnavailable."""
 
     async def without_registered(self, realm_id: str, client_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the owners of one certificate without those that registered themselves.
@@ -94,10 +90,7 @@ class Directory(Protocol):
     """
 
     async def realm(self, name: str) -> RealmEntry | None:
-        """Return the realm named exactly `name`; raises StoreUnavailable.
-
-        While the database is unavailable a known realm is still returned, for up to an hour.
-        """
+        """Return the realm, up to an hour old without database; raises StoreUnavailable."""
 
     async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
         """Return the client with that public name; raises StoreUnavailable, never a stale one."""
@@ -125,11 +118,7 @@ class Found(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True)
 class StoredRealm:
-    """A realm with its keys, newest first, and its client scopes by name.
-
-    `sign_in` are the rules that its flows and required actions define, `user_profile` those of a
-    profile of its own.
-    """
+    """A realm, its keys (newest first), scopes, and the rules of its flows and profile."""
 
     realm: Realm
     keys: tuple[RealmKey, ...]
@@ -170,26 +159,17 @@ class CurrentRevocations(Protocol):
     """Revocations for requests that must not see what a committed change has replaced."""
 
     async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
-        """Return whether a jti was revoked, as `Lookups` does; raises StoreUnavailable.
-
-        First, every change that any gateway has committed is invalidated in this process.
-        """
+        """Catch up with all changes, then return as `Lookups`; raises StoreUnavailable."""
 
     async def catch_up(self, realm_id: str) -> None:
         """Invalidate every committed change in this process; raises StoreUnavailable."""
 
 
 class Lookups(Protocol):
-    """Queries the database; all methods raise `StoreUnavailable("sql")` when it does not answer.
-
-    Where the row of `before` has not changed, `before` itself comes back, without parsing.
-    """
+    """Queries the database; an unchanged row returns `before`. Raises StoreUnavailable."""
 
     async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
-        """Return whether one of the jti was revoked: of a token, and of those it came from.
-
-        There is at least one, and at most MOST_EXCHANGES more: ValueError.
-        """
+        """Return whether one jti was revoked, of 1 + MOST_EXCHANGES at most (ValueError)."""
 
     async def token_state(
         self, realm_id: str, token_ids: tuple[str, ...], after: int
@@ -210,10 +190,7 @@ class Lookups(Protocol):
         """Return the public name of the client with that internal id."""
 
     async def always_listed(self, realm_id: str) -> tuple[str, ...]:
-        """Return the public names of the clients that may have `alwaysDisplayInConsole`.
-
-        It is searched for in the text of the documents: the caller checks what it finds.
-        """
+        """Return the names of clients that may have `alwaysDisplayInConsole`; check them."""
 
     async def account(
         self, realm_id: str, name: str, address: str | None, *, key: str | None = None
@@ -239,8 +216,36 @@ class Lookups(Protocol):
 class RealmTexts(Protocol):
     """Finds the texts that administrators wrote (admin API `localization`)."""
 
-    async def find(self, realm_id: str, locales: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-        """Return the texts by locale, then by key, of those locales that have any.
+    async def find_texts(
+        self, realm_id: str, locales: Sequence[str]
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Return the texts by locale, then by key; maybe none while there is no database."""
 
-        While the database is unavailable there may be none: a page is shown all the same.
-        """
+
+@dataclass(frozen=True, slots=True)
+class TokenExample:
+    """A token that is not issued: what a `TokenPreview` needs to know of it."""
+
+    realm: RealmEntry
+    client: ClientEntry
+    user: UserEntry
+    scope: str
+    issuer: str
+    now: datetime
+    audience: str | None
+
+
+class TokenPreview(Protocol):
+    """Claims of tokens, as the token endpoint would make them."""
+
+    def scopes(self, realm: RealmEntry, client: Client, scope: str) -> Sequence[ClientScope]:
+        """Return the client scopes that a request for `scope` would be granted."""
+
+    def access_token(self, example: TokenExample) -> dict[str, Any]:
+        """Return the claims of an access token; raises NotFound for an unknown audience."""
+
+    def id_token(self, example: TokenExample) -> dict[str, Any]:
+        """Return the claims of an ID token."""
+
+    def userinfo(self, example: TokenExample) -> dict[str, Any]:
+        """Return the userinfo document."""

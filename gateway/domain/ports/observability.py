@@ -34,7 +34,4 @@ class Tracer(Protocol):
     """Begins the gateway's part of a trace that a caller may have begun."""
 
     def begin(self, name: str, traceparent: str | None) -> RequestTrace | None:
-        """Continue the caller's trace; a malformed `traceparent` is ignored.
-
-        None where no trace is recorded and the caller has none.
-        """
+        """Continue the caller's trace, if well-formed; None where nothing is recorded."""

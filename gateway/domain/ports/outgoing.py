@@ -24,7 +24,7 @@ class MailSender(Protocol):
 class MailTokens(Protocol):
     """Access tokens for mail servers, requested by the client credentials grant."""
 
-    async def get(self, request: TokenRequest) -> str:
+    async def get_token(self, request: TokenRequest) -> str:
         """Return a token that is valid for some time; raises MailNotSent."""
 
     def discard(self, request: TokenRequest) -> None:
@@ -39,10 +39,7 @@ class RemoteDocuments(Protocol):
     """Fetches documents."""
 
     async def fetch(self, url: str, *, newest: timedelta | None = None) -> bytes:
-        """Return the document at `url`, which may come from a cache.
-
-        `newest` asks for one that was fetched within this time. Raises DocumentUnavailable.
-        """
+        """Return a document no older than `newest`; raises DocumentUnavailable."""
 
 
 class NoRemoteDocuments:

@@ -25,7 +25,7 @@ class SessionStore(Protocol):
     async def add(self, session: UserSession, expires_at: datetime) -> None:
         """Store a new session; raises AlreadyExists, in SQL InvalidInput for an unknown user."""
 
-    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+    async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         """Return the session; None when it expired, was ended or removed."""
 
     async def join(
@@ -37,10 +37,7 @@ class SessionStore(Protocol):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        """Add or replace one client's part and move `refreshed_at`.
-
-        False when the session was ended, or where the client's part is not the `expected` one.
-        """
+        """Add or replace a client's part; False if ended, or the part is not `expected`."""
 
     async def refresh(
         self,
@@ -51,10 +48,7 @@ class SessionStore(Protocol):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False where it has none.
-
-        False also where the part is not the `expected` one.
-        """
+        """Replace the client's part and move `refreshed_at`; False without the `expected`."""
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         """Remove one client's part; removing the last one ends the session."""
@@ -87,10 +81,7 @@ class SessionStore(Protocol):
 
 
 class OnlineSessionStore(SessionStore, Protocol):
-    """Sessions of signed-in browsers and apps.
-
-    `add`, `join` and `renew` store session and authorization code together: both or neither.
-    """
+    """Sessions of browsers and apps; a session and its code are stored both or neither."""
 
     async def add(
         self, session: UserSession, expires_at: datetime, code: IssuedCode | None = None
@@ -121,10 +112,7 @@ class OnlineSessionStore(SessionStore, Protocol):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        """Join the client to a session whose user signed in again; False as `join`.
-
-        Address, "remember me" and notes become those of `session`.
-        """
+        """Join the client, and take address and notes of a new sign-in; False as `join`."""
 
     async def purge(self, realm_id: str) -> int:
         """Remove the realm's expired sessions; return how many."""
@@ -136,7 +124,7 @@ class SiteSessions(Protocol):
     async def add(self, value: str, session: SiteSession, lifespan: timedelta) -> None:
         """Store a new session under a new random value."""
 
-    async def find(self, realm_id: str, value: str) -> SiteSession | None:
+    async def find_session(self, realm_id: str, value: str) -> SiteSession | None:
         """Return the session of the value."""
 
     async def end(self, realm_id: str, value: str) -> None:
@@ -183,10 +171,7 @@ class Rotations(Protocol):
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token that has no family: begin the family `token_id`, or use the token in it.
-
-        The family is removed after `expires_at`: the token itself must have expired by then.
-        """
+        """Use a token without family: begin the family `token_id`, or use it; see `rotate`."""
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
         """Return whether `rotate` would accept the token; nothing changes."""

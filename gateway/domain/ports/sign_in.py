@@ -41,7 +41,7 @@ class AuthenticationSessionStore(Protocol):
     async def add(self, session: AuthenticationSession, expires_at: datetime) -> None:
         """Store a new session; raises InvalidInput for one that is too large."""
 
-    async def find(
+    async def find_tab(
         self, realm_id: str, session_id: str, tab_id: str
     ) -> AuthenticationSession | None:
         """Return the session; None where there is none, or it has ended."""
@@ -56,10 +56,10 @@ class AuthenticationSessionStore(Protocol):
         for a session that is too large.
         """
 
-    async def delete(self, realm_id: str, session_id: str) -> None:
+    async def remove_browser(self, realm_id: str, session_id: str) -> None:
         """Remove the sessions of all tabs of a browser."""
 
-    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+    async def remove_tab(self, realm_id: str, session_id: str, tab_id: str) -> None:
         """Remove the session of one tab."""
 
 
@@ -67,10 +67,7 @@ class AuthorizationCodeStore(Protocol):
     """Methods raise StoreUnavailable."""
 
     async def redeem(self, realm_id: str, name: CodeName, replay_window: timedelta) -> RedeemedCode:
-        """Redeem the code: of many callers at once exactly one is the first.
-
-        A redeemed code is recognized for `replay_window`.
-        """
+        """Redeem the code for one caller; it is recognized for `replay_window` afterwards."""
 
     async def was_replayed(self, realm_id: str, name: CodeName) -> bool:
         """Tell whether a redeemed code was presented again."""
@@ -95,10 +92,10 @@ class DeviceAuthorizationStore(Protocol):
     async def poll(self, realm_id: str, device_code: str, client: str) -> DevicePoll:
         """Answer a poll of the client with this internal id; the interval begins with it."""
 
-    async def take(self, realm_id: str, device_code: str) -> bool:
+    async def redeem(self, realm_id: str, device_code: str) -> bool:
         """Spend an approved code: of many callers at once exactly one gets True."""
 
-    async def find(
+    async def find_by_user_code(
         self, realm_id: str, user_code: str, address: str, limit: GuessLimit
     ) -> DeviceOfUserCode:
         """Return what waits for an answer under a user code; an unknown code counts as a guess."""
@@ -122,7 +119,7 @@ class PushedParameters:
     was_signed: bool = False
     """They came in a request object that was verified, or the gateway itself has made them."""
     is_anonymous: bool = False
-    """A public client, which is not authenticated, pushed it; `find` does not return it."""
+    """A public client, which is not authenticated, pushed it; `find_request` does not return it."""
 
 
 class PushedRequestStore(Protocol):
@@ -140,16 +137,12 @@ class PushedRequestStore(Protocol):
         pushed: PushedParameters,
         lifespan: timedelta,
     ) -> None:
-        """Keep a request under a new reference; raises StoreUnavailable.
+        """Store a request of a client, by internal id, under a new `reference`."""
 
-        `client` is the internal id.
-        """
-
-    async def find(self, realm_id: str, client: str, reference: str) -> PushedParameters | None:
-        """Return the request; None for another client, after their time, and once used.
-
-        Raises StoreUnavailable.
-        """
+    async def find_request(
+        self, realm_id: str, client: str, reference: str
+    ) -> PushedParameters | None:
+        """Return the request; None for another client, after its time, and once used."""
 
     async def use(self, realm_id: str, client: str, reference: str, remembered: timedelta) -> bool:
         """Mark the request as used; False where it was used within the last `remembered`.

@@ -32,17 +32,11 @@ class KeyRing(Protocol):
         token that only gateways read.
         """
 
-    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
-        """Return the claims when kid, pinned algorithm and signature hold.
-
-        The caller checks time and type claims. Raises InvalidToken.
-        """
+    def verify_token(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return claims with valid kid, algorithm and signature; raises InvalidToken."""
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
-        """Return a JWS under the realm's secret key, which only gateways can verify.
-
-        Raises LookupError when the realm has no such key.
-        """
+        """Return a JWS under the realm's secret key; raises LookupError without one."""
 
     def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims of a token that `sign_for_ourselves` made; raises InvalidToken."""
@@ -69,10 +63,7 @@ class KeyRing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PublicKeyData:
-    """The public data of a key: base64 of DER, None where a key has none.
-
-    `kind` is that of JWKs (RSA, EC, OKP, OCT), `valid_to` the end of the certificate.
-    """
+    """Public data of a key: base64 of DER or None; `kind` is RSA, EC, OKP or OCT."""
 
     kind: str
     public_key: str | None = None
@@ -93,10 +84,7 @@ class KeyFactory(Protocol):
         size: int | None = None,
         certified: bool = True,
     ) -> RealmKey:
-        """Generate an ACTIVE key, `certified` with a certificate of its own where its kind may.
-
-        `size` is in bits for an RSA key, in bytes for a symmetric one.
-        """
+        """Generate an ACTIVE key, certified if possible; `size` in bits (RSA) or bytes."""
 
     def imported(
         self,
@@ -108,10 +96,7 @@ class KeyFactory(Protocol):
         private_key: Secret,
         certificate: str | None,
     ) -> RealmKey:
-        """Return an ACTIVE key made of an administrator's input, PEM or base64 of DER.
-
-        Without a certificate it gets one of its own. Raises UnusableSetting.
-        """
+        """Return an ACTIVE key of PEM or base64 of DER, certified; raises UnusableSetting."""
 
     def certified(self, key: RealmKey, realm_name: str, now: datetime) -> RealmKey:
         """Return the key with a new certificate of its own, where its kind may have one."""

@@ -77,10 +77,10 @@ class ClientRepository(Protocol):
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
         """Return the clients with these public names that exist."""
 
-    async def list(self, realm_id: str) -> tuple[Client, ...]:
+    async def list_clients(self, realm_id: str) -> tuple[Client, ...]:
         """Return the realm's clients by client_id."""
 
-    async def search(
+    async def search_clients(
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
         """Return a page of the clients that match, by public name."""
@@ -91,10 +91,7 @@ class ClientRepository(Protocol):
     async def with_certificate_terms(
         self, realm_id: str, terms: Collection[str], most: int
     ) -> tuple[str, ...]:
-        """Return at most `most` public names of clients that have one of the terms.
-
-        See `gateway/domain/clients/client.py`.
-        """
+        """Return at most `most` public names of clients that have one of the terms."""
 
     async def certificate_terms(self, realm_id: str, most: int) -> tuple[tuple[str, str], ...]:
         """Return at most `most` terms of the realm's clients, each with the public name."""
@@ -118,7 +115,7 @@ class ClientRepository(Protocol):
     async def replace(self, client: Client) -> None:
         """Overwrite the client with the same id in the same realm; raises AlreadyExists."""
 
-    async def remove(self, realm_id: str, client: str) -> bool:
+    async def remove_client(self, realm_id: str, client: str) -> bool:
         """Remove the client, its roles and its service account; return whether it existed."""
 
     async def remove_service_account(self, realm_id: str, client: str) -> None:
@@ -165,24 +162,28 @@ class DocumentKind(StrEnum):
 class RealmDocuments(Protocol):
     """Documents of realms."""
 
-    async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
+    async def find_document(
+        self, realm_id: str, kind: DocumentKind, name: str
+    ) -> Mapping[str, Any] | None:
         """Return the document."""
 
-    async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
+    async def list_documents(
+        self, realm_id: str, kind: DocumentKind
+    ) -> Mapping[str, Mapping[str, Any]]:
         """Return the documents of a kind by name, in the order of the names."""
 
-    def expect_find(self, realm_id: str, kind: DocumentKind, name: str) -> None:
-        """Read it together with the next statement of the transaction, for a `find` to come."""
+    def expect_document(self, realm_id: str, kind: DocumentKind, name: str) -> None:
+        """Read it with the next statement of the transaction, for a `find_document` to come."""
 
-    def expect_list(self, realm_id: str, kind: DocumentKind) -> None:
-        """Do the same for a `list` to come."""
+    def expect_documents(self, realm_id: str, kind: DocumentKind) -> None:
+        """Do the same for a `list_documents` to come."""
 
-    async def put(
+    async def put_document(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
         """Store the document under its name, replacing the one there."""
 
-    async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
+    async def remove_document(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
         """Remove the document; return whether it existed."""
 
 
@@ -197,7 +198,7 @@ class UserEventRepository(Protocol):
     ) -> tuple[UserEvent, ...]:
         """Return a page of the events that match."""
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         """Remove up to `most` of the oldest events before the instant; return how many."""
 
 
@@ -212,18 +213,15 @@ class AdminEventRepository(Protocol):
     ) -> tuple[AdminEvent, ...]:
         """Return a page of the events that match; raises InvalidInput for a costly path."""
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         """Remove up to `most` of the oldest events before the instant; return how many."""
 
 
 class CertificateInventory(Protocol):
     """The certificates that administrators and the gateway have stored."""
 
-    async def list(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
-        """Return those of the realm with that name, or of every realm.
-
-        They are certificates of keys, registered authorities, and certificates of clients.
-        """
+    async def list_certificates(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
+        """Return the certificates of keys, authorities and clients of one or all realms."""
 
 
 class SeenCertificateRepository(Protocol):
@@ -236,7 +234,7 @@ class SeenCertificateRepository(Protocol):
         certificates stay: those that were seen last.
         """
 
-    async def list(
+    async def list_certificates(
         self, realm: str | None, now: datetime, within: timedelta | None, most: int
     ) -> tuple[SeenCertificate, ...]:
         """Return certificates that are due within the time, those that expire first.
@@ -258,10 +256,10 @@ class ExpiryNotices(Protocol):
     async def last_at(self, realm_id: str) -> datetime | None:
         """Return when the last mail of the realm was queued."""
 
-    async def list(self, realm_id: str, ids: Collection[str]) -> Mapping[str, int]:
+    async def list_reported_days(self, realm_id: str, ids: Collection[str]) -> Mapping[str, int]:
         """Return the least number of days ahead at which each of `ids` was reported."""
 
-    async def add(
+    async def add_notices(
         self, realm_id: str, notices: Mapping[str, tuple[int, datetime]], now: datetime
     ) -> None:
         """Note what is reported: its days ahead, and when it expires."""
@@ -271,9 +269,9 @@ class ExpiryNotices(Protocol):
 
 
 class LogoutNoticeQueue(Protocol):
-    """Notices that wait to be sent, of all realms. A notice is in it until `remove`."""
+    """Notices that wait to be sent, of all realms. A notice is in it until `remove_notice`."""
 
-    async def add(self, notices: Sequence[LogoutNotice]) -> None:
+    async def add_notices(self, notices: Sequence[LogoutNotice]) -> None:
         """Store notices, due at once; one of a session to a client that waits already stays."""
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
@@ -291,7 +289,7 @@ class LogoutNoticeQueue(Protocol):
     async def postpone(self, notice: LogoutNotice, due_at: datetime) -> None:
         """Let the notice be due at an instant."""
 
-    async def remove(self, notice: LogoutNotice) -> None:
+    async def remove_notice(self, notice: LogoutNotice) -> None:
         """Remove the notice: it was received, or is dropped."""
 
 
@@ -319,7 +317,7 @@ class DeliveryQueue(Protocol[RetriedT, StatusT_co]):
     async def give_up(self, claimed: RetriedT, now: datetime, reason: str) -> None:
         """Keep the delivery as one that cannot be sent."""
 
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[StatusT_co, ...]:
+    async def list_deliveries(self, realm_id: str, first: int, most: int) -> tuple[StatusT_co, ...]:
         """Return those of a realm that wait or were given up, the oldest first."""
 
     async def purge(self, now: datetime) -> None:
@@ -358,7 +356,7 @@ class RealmRepository(Protocol):
     async def find_name(self, realm_id: str) -> str | None:
         """Return the name of the realm with that id."""
 
-    async def list(self) -> tuple[Realm, ...]:
+    async def list_realms(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
 
     async def add(self, realm: Realm) -> None:
@@ -367,14 +365,14 @@ class RealmRepository(Protocol):
     async def replace(self, realm: Realm) -> None:
         """Overwrite the realm with the same id; raises AlreadyExists when its new name is taken."""
 
-    async def remove(self, realm_id: str) -> None:
+    async def remove_realm(self, realm_id: str) -> None:
         """Remove the realm and everything in it, if it exists."""
 
 
 class KeyRepository(Protocol):
     """Signing keys of a realm, private parts sealed."""
 
-    async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
+    async def list_keys(self, realm_id: str) -> tuple[RealmKey, ...]:
         """Return all keys of the realm, newest first."""
 
     async def list_for_update(self, realm_id: str) -> tuple[RealmKey, ...]:
@@ -383,12 +381,9 @@ class KeyRepository(Protocol):
     async def add(self, key: RealmKey) -> None: ...
 
     async def replace(self, key: RealmKey, *, material: bool = False) -> None:
-        """Overwrite the key with the same id.
+        """Overwrite the key with the same id; kid and keys change only with `material`."""
 
-        Its kid, algorithm, private key and certificate change only with `material`.
-        """
-
-    async def remove(self, realm_id: str, key_id: str) -> bool:
+    async def remove_key(self, realm_id: str, key_id: str) -> bool:
         """Remove the key; return whether it existed."""
 
 
@@ -396,10 +391,7 @@ class SiteRepository(Protocol):
     """The sites that realms have themselves, by name; a host belongs to one site of one realm."""
 
     async def all(self) -> Mapping[str, tuple[Site, ...]]:
-        """Return the sites of every realm that has any, by the realm's id.
-
-        Sites that this version cannot read are left out.
-        """
+        """Return the readable sites of every realm that has any, by the realm's id."""
 
     async def protected(self, realm_id: str | None = None) -> Mapping[str, tuple[Site, ...]]:
         """Return the sites that decide about requests, by the realm's id; of all realms for None.
@@ -408,16 +400,16 @@ class SiteRepository(Protocol):
         no rules: a wildcard of another site would else decide about them.
         """
 
-    async def list(self, realm_id: str) -> tuple[Site, ...]:
+    async def list_sites(self, realm_id: str) -> tuple[Site, ...]:
         """Return the sites of a realm by name, without those that this version cannot read."""
 
     async def list_unreadable(self, realm_id: str | None = None) -> tuple[UnreadableSite, ...]:
         """Return those that this version cannot read, of all realms for None."""
 
-    async def find(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
+    async def find_site(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
         """Return the site, or that this version cannot read it; None where there is none."""
 
-    async def put(self, realm_id: str, site: Site) -> None:
+    async def put_site(self, realm_id: str, site: Site) -> None:
         """Store the site under its name, replacing the one there.
 
         Raises AlreadyExists for a host of another site, for one whose name, whatever the port,
@@ -425,7 +417,7 @@ class SiteRepository(Protocol):
         which another realm has a part.
         """
 
-    async def remove(self, realm_id: str, name: str) -> bool:
+    async def remove_site(self, realm_id: str, name: str) -> bool:
         """Remove the site; return whether it existed."""
 
 

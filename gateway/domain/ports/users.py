@@ -30,10 +30,7 @@ class UserRepository(Protocol):
     async def holding(
         self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
     ) -> tuple[User, ...]:
-        """Return users with one of the keys of names or addresses; at most a few.
-
-        Keys are those of `name_key`. An empty text matches no user.
-        """
+        """Return a few users with one of the `name_key`s; an empty text matches no user."""
 
     def expect_holding(
         self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
@@ -58,12 +55,12 @@ class UserRepository(Protocol):
     async def find_by_email_key(self, realm_id: str, key: str) -> User | None:
         """Return the first user, by username, whose e-mail address has the key."""
 
-    async def search(
+    async def search_users(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
     ) -> tuple[User, ...]:
         """Return a page of the users that match, by username; service accounts left out."""
 
-    async def count(self, realm_id: str, query: UserQuery) -> int:
+    async def count_users(self, realm_id: str, query: UserQuery) -> int:
         """Return how many users match."""
 
     async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
@@ -72,22 +69,19 @@ class UserRepository(Protocol):
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
         """Return the service-account user of the client with internal id `client`."""
 
-    async def list(self, realm_id: str) -> tuple[User, ...]:
+    async def list_users(self, realm_id: str) -> tuple[User, ...]:
         """Return the realm's users, by username."""
 
     async def add(self, user: User) -> None:
         """Store a new user; raises AlreadyExists."""
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
-        """Store new users of one realm with their credentials.
-
-        AlreadyExists is raised here, or at the next statement or the end of the transaction.
-        """
+        """Store new users of a realm and credentials; AlreadyExists may come at commit."""
 
     async def replace(self, user: User) -> None:
         """Overwrite the user with the same id in the same realm."""
 
-    async def remove(self, realm_id: str, user_id: str) -> bool:
+    async def remove_user(self, realm_id: str, user_id: str) -> bool:
         """Remove the user and everything that belongs to it; return whether it existed."""
 
     async def lock_names(self, realm_id: str, names: Collection[str]) -> None:
@@ -112,10 +106,7 @@ class UserRepository(Protocol):
         """
 
     async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
-        """Store the label and the priority of the credential, if it exists.
-
-        Its data stay as they are stored: a sign-in may have advanced a step or counter meanwhile.
-        """
+        """Store label and priority of the credential, if it exists; its data stay."""
 
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
         """Remove the credential, if it exists."""
@@ -148,25 +139,22 @@ class UserBatches(Protocol):
     async def after(
         self, realm_id: str, username: str, size: int, *, accounts_only: bool = False
     ) -> tuple[WholeUser, ...]:
-        """Return the users after a name, by username; "" starts.
-
-        `accounts_only` selects the service accounts of clients.
-        """
+        """Return users after a name, or service accounts alone, by username; "" starts."""
 
 
 class ConsentRepository(Protocol):
     """Consents of a realm's users, one for each client. `client` is the internal id."""
 
-    async def find(self, realm_id: str, user_id: str, client: str) -> Consent | None:
+    async def find_consent(self, realm_id: str, user_id: str, client: str) -> Consent | None:
         """Return what the user has granted to the client."""
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Consent, ...]:
         """Return all consents of the user, oldest first."""
 
-    async def put(self, consent: Consent) -> None:
+    async def put_consent(self, consent: Consent) -> None:
         """Store the consent or replace its scopes; raises InvalidInput for an unknown user."""
 
-    async def remove(self, realm_id: str, user_id: str, client: str) -> bool:
+    async def remove_consent(self, realm_id: str, user_id: str, client: str) -> bool:
         """Remove the consent; return whether it existed."""
 
 
@@ -190,13 +178,15 @@ class GroupQuery:
 class GroupCatalogue(Protocol):
     """Finds groups and their members. Ids of another realm are not found."""
 
-    async def list(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
+    async def list_groups(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
         """Return the groups, by name."""
 
-    async def count(self, realm_id: str, query: GroupQuery) -> int:
+    async def count_groups(self, realm_id: str, query: GroupQuery) -> int:
         """Return how many groups match, whatever the page."""
 
-    async def find(self, realm_id: str, group_id: str, *, for_update: bool = False) -> Group | None:
+    async def find_group(
+        self, realm_id: str, group_id: str, *, for_update: bool = False
+    ) -> Group | None:
         """Return the group with that id; `for_update` locks it until the transaction ends."""
 
     async def find_by_path(self, realm_id: str, path: str) -> Group | None:
@@ -227,14 +217,14 @@ class GroupCatalogue(Protocol):
     async def move(self, realm_id: str, group_id: str, parent: str | None) -> None:
         """Put a group below another, or at the top; raises AlreadyExists."""
 
-    async def remove(self, realm_id: str, group_id: str) -> None:
+    async def remove_group(self, realm_id: str, group_id: str) -> None:
         """Remove the group, all groups below it, and their memberships."""
 
 
 class GroupRepository(Protocol):
     """Groups, their members and their roles."""
 
-    async def list(self, realm_id: str) -> tuple[Group, ...]:
+    async def list_groups(self, realm_id: str) -> tuple[Group, ...]:
         """Return the realm's groups, by path."""
 
     async def add(self, group: Group) -> None:
@@ -318,10 +308,10 @@ class RoleQuery:
 class RoleCatalogue(Protocol):
     """Finds roles and their holders. Ids of another realm are not found."""
 
-    async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
+    async def list_roles(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
         """Return the roles, by name."""
 
-    async def find(
+    async def find_role(
         self, realm_id: str, role_id: str, *, for_update: bool = False
     ) -> ListedRole | None:
         """Return the role with that id; `for_update` locks it until the transaction ends."""
@@ -340,13 +330,15 @@ class RoleCatalogue(Protocol):
     async def replace(self, role: Role) -> None:
         """Overwrite name, description and attributes of the role; raises AlreadyExists."""
 
-    async def remove(self, realm_id: str, role_id: str) -> None:
+    async def remove_role(self, realm_id: str, role_id: str) -> None:
         """Remove the role and every grant of it."""
 
-    async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+    async def grant_roles(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
         """Grant roles to a holder; a repeated grant changes nothing."""
 
-    async def take(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+    async def revoke_roles(
+        self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]
+    ) -> None:
         """Revoke roles that a holder has directly; other ids are ignored."""
 
     async def users(
@@ -358,16 +350,16 @@ class RoleCatalogue(Protocol):
 class RoleRepository(Protocol):
     """Roles, composites and grants."""
 
-    async def list(self, realm_id: str) -> tuple[Role, ...]:
+    async def list_roles(self, realm_id: str) -> tuple[Role, ...]:
         """Return realm and client roles of the realm, by name."""
 
     async def add(self, role: Role) -> None:
         """Store a new role without its composites; raises AlreadyExists."""
 
-    async def find(self, realm_id: str, name: str) -> Role | None:
+    async def find_realm_role(self, realm_id: str, name: str) -> Role | None:
         """Return the realm role with that name, its composites left out."""
 
-    def expect_find(self, realm_id: str, name: str) -> None:
+    def expect_realm_role(self, realm_id: str, name: str) -> None:
         """Read it together with the next statement of the transaction."""
 
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
@@ -393,21 +385,14 @@ class RoleRepository(Protocol):
 
 
 class RoleScopeRepository(Protocol):
-    """Which roles are in the scope of clients and client scopes. Keycloak: scope mappings.
+    """Roles in the scope of clients and client scopes. Keycloak: scope mappings."""
 
-    RoleCatalogue changes them.
-    """
-
-    async def list(self, realm_id: str, kind: HolderKind) -> Mapping[str, frozenset[str]]:
-        """Return the ids of roles by the id of the client or client scope.
-
-        Direct roles only; clients and scopes without roles are left out.
-        """
+    async def list_roles_in_scope(
+        self, realm_id: str, kind: HolderKind
+    ) -> Mapping[str, frozenset[str]]:
+        """Return the ids of direct roles by the id of the client or client scope."""
 
     async def reached(
         self, realm_id: str, client: str | None, client_scopes: Sequence[str]
     ) -> frozenset[str]:
-        """Return the ids of the roles in the scope of a client or of client scopes.
-
-        Composites are resolved, and a client's own roles count. All are internal ids.
-        """
+        """Return the ids of all roles in the scope of a client and of client scopes."""

@@ -68,10 +68,7 @@ def is_color(text: str) -> bool:
 
 
 def is_image(text: str) -> bool:
-    """Tell whether a page may load the image: https, a path of this origin, or in the URL itself.
-
-    An image in the URL has at most 32,768 characters, another URL 2,048.
-    """
+    """Tell whether a page may load the image: https, a path, or embedded (32,768 characters)."""
     if len(text) <= _LONGEST_LINK and _IMAGE_URL.fullmatch(text):
         return True
     return len(text) <= _LONGEST_IMAGE and _EMBEDDED_IMAGE.fullmatch(text) is not None
@@ -133,10 +130,7 @@ _NONE = timedelta()
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """Idle timeouts are counted from the last refresh, maximum lifetimes from the sign-in.
-
-    Whole seconds on the wire. Where zero is said to inherit, the wider setting is used.
-    """
+    """Idle counts from the last refresh, the maximum from the sign-in; whole seconds."""
 
     idle: timedelta = timedelta(minutes=30)
     """`ssoSessionIdleTimeout`: a single-sign-on session that is not used."""
@@ -390,10 +384,7 @@ class Realm:
     not_before: int = 0
     """`notBefore`: tokens issued earlier are rejected; seconds since 1970, 0 rejects none."""
     default_signature_algorithm: SigningAlgorithm | None = SignatureAlgorithm.RS256
-    """`defaultSignatureAlgorithm`: signs tokens of clients that name no other.
-
-    None where the empty text was set, which means RS256.
-    """
+    """`defaultSignatureAlgorithm`: signs where the client names none; None means RS256."""
     ssl_required: SslRequired = SslRequired.EXTERNAL
     """`sslRequired`: which requests must come over TLS."""
     token_lifespans: TokenLifespans = field(default_factory=TokenLifespans)
@@ -423,10 +414,7 @@ class Realm:
     webhook_secret: Secret | None = None
     """The attribute `realmgate.webhook.secret`, which is never among `attributes`."""
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
-    """Settings without a rule of their own (themes, unknown ones), by JSON name.
-
-    Those at Keycloak's default are left out; only `representations` reads them.
-    """
+    """Settings without a rule, by JSON name, that differ from Keycloak's default."""
     later: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Stored members that a later version has added; only storage reads them."""
     signature_algorithm: SigningAlgorithm = field(init=False, repr=False, compare=False)

@@ -10,6 +10,7 @@ D5
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 _DAYS_WITHOUT_ARGUMENT = 365
@@ -27,9 +28,12 @@ class PasswordRule:
     argument: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PasswordPolicy:
-    """The rules of one realm; none means that any password is accepted."""
+    """The rules of one realm; none means that any password is accepted.
+
+    Sign-ins read what is computed of the rules: it is computed once.
+    """
 
     rules: tuple[PasswordRule, ...] = ()
 
@@ -37,18 +41,18 @@ class PasswordPolicy:
         """Return the argument of the rule called `name`, None without rule or argument."""
         return next((rule.argument for rule in self.rules if rule.name == name), None)
 
-    @property
+    @cached_property
     def hash_algorithm(self) -> str | None:
         """The algorithm that `hashAlgorithm` names, in the realm's own spelling."""
         return self.argument("hashAlgorithm")
 
-    @property
+    @cached_property
     def hash_iterations(self) -> int | None:
         """The number that `hashIterations` gives."""
         argument = self.argument("hashIterations")
         return int(argument) if argument else None
 
-    @property
+    @cached_property
     def maximum_age(self) -> timedelta | None:
         """How old a password may grow, by `forceExpiredPasswordChange`; None is for ever."""
         if all(rule.name != "forceExpiredPasswordChange" for rule in self.rules):
@@ -58,10 +62,7 @@ class PasswordPolicy:
 
     @property
     def maximum_authentication_age(self) -> timedelta | None:
-        """How long ago a user who wants to change the password may have signed in.
-
-        `maxAuthAge`, 300 seconds where it is not set; None is for ever.
-        """
+        """`maxAuthAge`: longest time since the sign-in for a new password; None is for ever."""
         seconds = int(self.argument("maxAuthAge") or _SECONDS_WITHOUT_ARGUMENT)
         return timedelta(seconds=seconds) if seconds >= 0 else None
 

@@ -18,10 +18,7 @@ from gateway.http.realm_endpoint import LONGEST_REALM_NAME, RealmContext
 from gateway.protocol.claims.protocol_claims import revocable_ids
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import Parameters, ProtocolRequest
-from gateway.protocol.sender_constraint import (
-    SenderConstraint,
-    token_credential,
-)
+from gateway.protocol.sender_constraint import SenderConstraint, token_credential
 from gateway.protocol.tokens import AccessTokens, ActiveToken, administering_caller
 
 
@@ -84,7 +81,7 @@ class AdminAuthentication:
         self, entry: RealmEntry, exchange: Exchange, token: str
     ) -> tuple[ProtocolRequest, Mapping[str, Any]]:
         request = await self._context.request(entry, exchange.facts, Parameters())
-        return request, self._access_tokens.verify(request, token)
+        return request, self._access_tokens.verify_token(request, token)
 
     async def _issuer(self, issuer: str) -> RealmEntry:
         base = self._issuers

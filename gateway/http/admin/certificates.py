@@ -37,7 +37,7 @@ def expiry_operations(listing: ExpiryListing) -> tuple[Operation, ...]:
 
     async def rendered(request: AdminRequest) -> list[dict[str, Any]]:
         first, maximum = request.page(_PAGE)
-        found = await listing.list(request.realm.name, _window(request), first, maximum)
+        found = await listing.list_expirations(request.realm.name, _window(request), first, maximum)
         return [render_expiration(each) for each in found]
 
     rows = Resource(f"{REALM}/certificates/expiring", "Expiry", VIEW_REALM, MANAGE_REALM)

@@ -122,18 +122,17 @@ def client_scope_operations(
     context: RealmContext,
 ) -> tuple[Operation, ...]:
     """Return every row about client scopes, and about what scopes share with clients."""
-    mappers, mappings = clients.protocol_mappers, clients.scope_mappings
-    assigned = clients.scope_assignment
-    of_realm = scopes.listed, scopes.put_in_list, scopes.take_from_list
-    of_client = assigned.all, assigned.give, assigned.take
+    mappers, assigned = clients.protocol_mappers, clients.scopes
+    of_realm = scopes.list_realm_scopes, scopes.add_to_list, scopes.remove_from_list
+    of_client = assigned.list_assigned_scopes, assigned.assign_scope, assigned.unassign_scope
     return (
         *_scopes(scopes),
         *_scope_lists("default-", "new clients", *of_realm),
         *_scope_lists("clients/{client_id}/", "a client", *of_client),
         *_mappers(mappers[MapperOwnerKind.CLIENT], "client_id", "client"),
         *_mappers(mappers[MapperOwnerKind.CLIENT_SCOPE], "scope_id", "client scope"),
-        *scope_mapping_operations(mappings, "clients/{client_id}", "a client"),
-        *scope_mapping_operations(mappings, "client-scopes/{scope_id}", "a client scope"),
+        *scope_mapping_operations(assigned, "clients/{client_id}", "a client"),
+        *scope_mapping_operations(assigned, "client-scopes/{scope_id}", "a client scope"),
         *evaluation_operations(evaluation, context),
     )
 
@@ -144,11 +143,11 @@ def _scopes(scopes: ClientScopeAdministration) -> tuple[Operation, ...]:
         rows.entities(
             "/{scope_id}",
             _SCOPE,
-            lists=("List the client scopes", scopes.list),
-            creates=("Create a client scope", scopes.create),
-            gets=("Get a client scope", scopes.get),
-            replaces=("Update a client scope, without its protocol mappers", scopes.replace),
-            deletes=("Delete a client scope and remove it from all clients", scopes.remove),
+            lists=("List the client scopes", scopes.list_scopes),
+            creates=("Create a client scope", scopes.create_scope),
+            gets=("Get a client scope", scopes.get_scope),
+            replaces=("Update a client scope, without its protocol mappers", scopes.replace_scope),
+            deletes=("Delete a client scope and remove it from all clients", scopes.remove_scope),
             list_roles=LIST_CLIENTS,
         )
     )
@@ -177,23 +176,23 @@ def _mappers(
         *models.entities(
             "/{mapper_id}",
             _MAPPER,
-            lists=(f"List the protocol mappers of a {owner}", mappers.list),
-            creates=(f"Create a protocol mapper of a {owner}", mappers.create),
-            gets=(f"Get a protocol mapper of a {owner}", mappers.get),
-            replaces=(update, mappers.replace),
-            deletes=(f"Delete a protocol mapper of a {owner}", mappers.remove),
+            lists=(f"List the protocol mappers of a {owner}", mappers.list_mappers),
+            creates=(f"Create a protocol mapper of a {owner}", mappers.create_mapper),
+            gets=(f"Get a protocol mapper of a {owner}", mappers.get_mapper),
+            replaces=(update, mappers.replace_mapper),
+            deletes=(f"Delete a protocol mapper of a {owner}", mappers.remove_mapper),
         ),
         rows.post(
             "/add-models",
             f"Create several protocol mappers of a {owner}, all or none",
-            as_caller(mappers.create_all),
+            as_caller(mappers.create_mappers),
             body=Body(_MAPPER, Media.LIST),
             status=204,
         ),
         rows.get(
             "/protocol/{protocol}",
             f"List the protocol mappers of a {owner} for a protocol",
-            as_caller(mappers.list),
+            as_caller(mappers.list_mappers),
             returns=f"[{_MAPPER}]",
         ),
     )

@@ -1,32 +1,35 @@
-"""The rows of clients: the clients, their secrets, keys, sessions, nodes, devices, and policies.
+"""The rows of clients: secrets, keys, sessions, nodes, devices, policies, and registration.
 
 Keycloak: 7.1 realms, 7.3 clients
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.admin.access import Acting, ListingPage
+from gateway.admin.access import Acting
 from gateway.admin.clients import (
     MANAGE_CLIENTS,
     POLICIES,
     PROFILES,
     QUERY_CLIENTS,
     VIEW_CLIENTS,
+    ClientAdministration,
     ClientCertificateAdministration,
     ClientDevices,
-    ClientInstallation,
+    ClientListing,
     ClientNodes,
     ClientPolicies,
     ClientQuery,
-    ClientReach,
     ClientUseCases,
     DecidedReach,
 )
 from gateway.admin.realms import VIEW_REALM
-from gateway.admin.sessions import ClientSessions
+from gateway.admin.registration import RegistrationTokenAdministration, RegistrationUseCases
+from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import read_attribute_query
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.http.admin.operations import (
     MANAGE_REALM,
     PAGING,
@@ -45,10 +48,13 @@ from gateway.http.admin.requests import (
     counted,
     created_reply,
     document,
+    document_reply,
     done,
     entity_reply,
+    listing_page,
 )
-from gateway.http.replies import Reply
+from gateway.http.replies import NO_STORE, Reply, json_reply
+from gateway.representations.client_registration import convert_description
 
 _Pack = Callable[[Acting, str, str, Mapping[str, Any]], Awaitable[bytes]]
 _KEY: Final = "CertificateRepresentation"
@@ -66,7 +72,9 @@ def certificate_operations(
         return rows.post(
             f"/{last}",
             summary,
-            lambda r: document(certificates.upload(r.acting, *_of(r), r.body, path=last)),
+            lambda r: document(
+                certificates.upload_key(r.acting, *_key_of_path(r), r.body, path=last)
+            ),
             body=Body(media=Media.FORM),
             returns=_KEY,
             status=200,
@@ -77,7 +85,7 @@ def certificate_operations(
         return rows.post(
             f"/{last}",
             summary,
-            lambda r: _archive(pack(r.acting, *_of(r), r.body)),
+            lambda r: _archive(pack(r.acting, *_key_of_path(r), r.body)),
             body=Body("KeyStoreConfig"),
             status=200,
             refuses=(406, 501),
@@ -87,13 +95,13 @@ def certificate_operations(
         rows.get(
             "",
             "Get the public key of a client",
-            for_realm(certificates.read),
+            for_realm(certificates.get_key),
             returns=_KEY,
         ),
         rows.post(
             "/generate",
             "Generate a key for a client; the private key is returned once",
-            as_caller(certificates.generate),
+            as_caller(certificates.generate_key),
             returns=_KEY,
             status=200,
             refuses=(501,),
@@ -106,7 +114,7 @@ def certificate_operations(
         archive(
             "download",
             "Get the certificate of a client in a PKCS#12 key store",
-            certificates.archive,
+            certificates.get_archive,
         ),
         upload("upload", "Upload the key of a client from a file; only its public part is stored"),
         upload(
@@ -115,7 +123,7 @@ def certificate_operations(
     )
 
 
-def _of(request: AdminRequest) -> tuple[str, str]:
+def _key_of_path(request: AdminRequest) -> tuple[str, str]:
     """Return the client and the attribute with the key."""
     return request.path["client_id"], request.path["attr"]
 
@@ -132,12 +140,15 @@ def device_operations(devices: ClientDevices, client: str) -> tuple[Operation, .
     rows = Resource(f"{client}/device-locks", "Devices of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
-            "", "List the locked devices of a client", as_caller(devices.list), returns=f"[{_LOCK}]"
+            "",
+            "List the locked devices of a client",
+            as_caller(devices.list_locks),
+            returns=f"[{_LOCK}]",
         ),
         rows.post(
             "",
             "Lock a device of a client for some time",
-            as_caller(devices.lock),
+            as_caller(devices.lock_device),
             body=Body(_LOCK),
             returns=_LOCK,
             status=200,
@@ -145,9 +156,7 @@ def device_operations(devices: ClientDevices, client: str) -> tuple[Operation, .
         rows.delete(
             "",
             "Unlock a device of a client",
-            lambda r: done(
-                devices.unlock(r.acting, r.path["client_id"], r.query.get("device") or "")
-            ),
+            as_caller(devices.unlock_device, device=lambda r: r.text("device")),
             query=(Query("device", summary="The whole name of the device in its certificate"),),
         ),
     )
@@ -156,16 +165,16 @@ def device_operations(devices: ClientDevices, client: str) -> tuple[Operation, .
 _CLIENT: Final = f"{REALM}/clients/{{client_id}}"
 """`client_id` is the internal id, as in all of Keycloak's admin API."""
 _TEXT: Final = ((b"content-type", b"text/plain"),)
-_SESSIONS: Final = 100
-"""The size of a page of sessions where the request names none."""
 
 
-def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tuple[Operation, ...]:
+def client_operations(
+    clients: ClientUseCases, sessions: SessionAdministration
+) -> tuple[Operation, ...]:
     """Return every row about clients."""
     return (
         *_clients(clients),
         *_one_client(clients),
-        *_reach(clients.reach),
+        *_reach(clients.administration),
         *_sessions(sessions),
         *_nodes(clients.nodes),
         *certificate_operations(clients.certificates, _CLIENT),
@@ -185,7 +194,7 @@ def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
         rows.get(
             "",
             "List the clients that match",
-            lambda r: document(listing.page(r.acting, _query(r))),
+            lambda r: document(listing.list_clients(r.acting, _query(r))),
             returns=f"[{schema}]",
             query=(*PAGING, *filters, Query("viewableOnly", "boolean")),
         ),
@@ -198,15 +207,15 @@ def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
         *rows.entities(
             "/{client_id}",
             schema,
-            gets=("Get a client", listing.one),
-            replaces=(update, administration.change),
-            deletes=("Delete a client", administration.remove),
+            gets=("Get a client", listing.get_client_document),
+            replaces=(update, administration.update_client),
+            deletes=("Delete a client", administration.delete_client),
         ),
     )
 
 
 async def _create_client(clients: ClientUseCases, request: AdminRequest) -> Reply:
-    client = await clients.administration.add(request.acting, request.body)
+    client = await clients.administration.create_client(request.acting, request.body)
     return created_reply(request, client.id)
 
 
@@ -229,63 +238,63 @@ def _one_client(clients: ClientUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/client-secret",
             "Get the secret of a client",
-            as_caller(secrets.read),
+            as_caller(secrets.get_secret),
             returns=credential,
             reveals=True,
         ),
         rows.post(
             "/client-secret",
             "Generate a new secret for a client",
-            as_caller(secrets.renew),
+            as_caller(secrets.renew_secret),
             returns=credential,
             status=200,
         ),
         rows.get(
             "/client-secret/rotated",
             "Get the rotated secret of a client",
-            as_caller(secrets.get_rotated),
+            as_caller(secrets.get_rotated_secret),
             returns=credential,
             reveals=True,
         ),
         rows.delete(
             "/client-secret/rotated",
             "Delete the rotated secret of a client",
-            as_caller(secrets.remove_rotated),
+            as_caller(secrets.remove_rotated_secret),
         ),
         rows.get(
             "/service-account-user",
             "Get the service account of a client",
-            for_realm(clients.accounts.read),
+            for_realm(clients.listing.get_service_account),
             returns="UserRepresentation",
         ),
         rows.get(
             "/installation/providers/{provider_id}",
             "Get a configuration file for an adapter of a client",
-            lambda r: _installation(clients.installation, r),
+            lambda r: _installation(clients.listing, r),
         ),
     )
 
 
-async def _installation(installation: ClientInstallation, request: AdminRequest) -> Reply:
-    client_id, provider_id = request.path["client_id"], request.path["provider_id"]
-    text = await installation.write(request.acting, client_id, provider_id, request.public_url)
+async def _installation(listing: ClientListing, request: AdminRequest) -> Reply:
+    names = request.path["client_id"], request.path["provider_id"]
+    text = await listing.render_installation(request.acting, *names, request.public_url)
     return Reply(HTTPStatus.OK, _TEXT, text.encode("utf-8"))
 
 
-def _reach(reach: ClientReach) -> tuple[Operation, ...]:
+def _reach(clients: ClientAdministration) -> tuple[Operation, ...]:
     rows = Resource(_CLIENT, "Clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
             "/administrative-roles",
             "Get the administrative roles that tokens of a client may carry",
-            lambda r: _decided(reach.get(r.acting, r.path["client_id"])),
+            lambda r: _decided(clients.get_reach(r.acting, r.path["client_id"])),
             returns="object",
             versioned=True,
         ),
         rows.put(
             "/administrative-roles",
             "Let tokens of a client carry the administrative roles that you have",
-            lambda r: _decided(reach.decide(r.acting, r.path["client_id"])),
+            lambda r: _decided(clients.decide_reach(r.acting, r.path["client_id"])),
             returns="object",
             status=200,
             versioned=True,
@@ -298,44 +307,36 @@ async def _decided(reach: Awaitable[DecidedReach]) -> Reply:
     return entity_reply(found.version, found.roles)
 
 
-def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:
+def _sessions(sessions: SessionAdministration) -> tuple[Operation, ...]:
     rows = Resource(_CLIENT, "Sessions and nodes of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     return (
         rows.get(
             "/session-count",
             "Count the online sessions of a client",
-            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=False)),
+            for_realm(partial(sessions.count_sessions_of_client, offline=False), reply=counted),
             returns="object",
         ),
         rows.get(
             "/offline-session-count",
             "Count the offline sessions of a client",
-            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=True)),
+            for_realm(partial(sessions.count_sessions_of_client, offline=True), reply=counted),
             returns="object",
         ),
         rows.get(
             "/user-sessions",
             "List the online sessions of a client",
-            lambda r: _list_sessions(sessions, r, offline=False),
+            for_realm(partial(sessions.list_sessions_of_client, offline=False), page=listing_page),
             returns="[UserSessionRepresentation]",
             query=PAGING,
         ),
         rows.get(
             "/offline-sessions",
             "List the offline sessions of a client",
-            lambda r: _list_sessions(sessions, r, offline=True),
+            for_realm(partial(sessions.list_sessions_of_client, offline=True), page=listing_page),
             returns="[UserSessionRepresentation]",
             query=PAGING,
         ),
     )
-
-
-async def _list_sessions(
-    sessions: ClientSessions, request: AdminRequest, *, offline: bool
-) -> Reply:
-    page = ListingPage(*request.page(_SESSIONS))
-    client_id = request.path["client_id"]
-    return await document(sessions.page(request.realm, client_id, page, offline=offline))
 
 
 def _nodes(nodes: ClientNodes) -> tuple[Operation, ...]:
@@ -345,15 +346,15 @@ def _nodes(nodes: ClientNodes) -> tuple[Operation, ...]:
         rows.post(
             "/nodes",
             "Register a node of a client; the gateway sends it no requests",
-            as_caller(nodes.add),
+            as_caller(nodes.add_node),
             body=Body("object"),
             status=204,
         ),
-        rows.delete("/nodes/{node}", "Delete a node of a client", as_caller(nodes.remove)),
+        rows.delete("/nodes/{node}", "Delete a node of a client", as_caller(nodes.remove_node)),
         rows.get(
             "/test-nodes-available",
             "Test the nodes of a client; the gateway sends no request",
-            as_caller(nodes.test),
+            as_caller(nodes.test_nodes),
             returns="GlobalRequestResult",
         ),
         rows.post(
@@ -373,7 +374,7 @@ def _policies(policies: ClientPolicies, kind: str) -> tuple[Operation, ...]:
 
     async def get(request: AdminRequest) -> Reply:
         every = request.flag(f"include-global-{kind}")
-        found = await policies.shown(request.realm, part)
+        found = await policies.get_part(request.realm, part)
         return entity_reply(found, {**found, **part.of_every_realm} if every else None)
 
     return (
@@ -388,8 +389,71 @@ def _policies(policies: ClientPolicies, kind: str) -> tuple[Operation, ...]:
         rows.put(
             "",
             f"Replace the client {kind} of the realm",
-            lambda r: done(policies.replace(r.acting, part, r.body)),
+            lambda r: done(policies.replace_part(r.acting, part, r.body)),
             body=Body(schema),
             versioned=True,
         ),
     )
+
+
+def registration_operations(registration: RegistrationUseCases) -> tuple[Operation, ...]:
+    """Return every row about how clients register themselves: tokens and policies."""
+    rows = Resource(REALM, "Registration of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    tokens = registration.tokens
+    path, schema = "/clients-initial-access", "ClientInitialAccessPresentation"
+    return (
+        rows.post(
+            "/clients/{client_id}/registration-access-token",
+            "Replace the registration access token of a client",
+            as_caller(tokens.renew_client_token),
+            returns="ClientRepresentation",
+            status=200,
+        ),
+        rows.post(
+            "/client-description-converter",
+            "Convert a description of a client, such as metadata of RFC 7591",
+            _convert,
+            body=Body(media=Media.TEXT),
+            returns="ClientRepresentation",
+            status=200,
+        ),
+        rows.get(
+            "/client-registration-policy/providers",
+            "List the providers of client registration policies and their settings",
+            for_realm(registration.policy_providers.list_providers),
+            returns="[ComponentTypeRepresentation]",
+            allowed=VIEW_REALM,
+        ),
+        rows.get(
+            path,
+            "List the initial access tokens",
+            for_realm(tokens.list_accesses),
+            returns=f"[{schema}]",
+        ),
+        rows.post(
+            path,
+            "Create an initial access token; it is returned once",
+            lambda r: _create_access(tokens, r),
+            body=Body("ClientInitialAccessCreatePresentation"),
+            returns=schema,
+        ),
+        rows.delete(
+            f"{path}/{{access_id}}",
+            "Delete an initial access token",
+            as_caller(tokens.remove_access),
+        ),
+    )
+
+
+async def _convert(request: AdminRequest) -> Reply:
+    client = convert_description(request.body)
+    if client is None:
+        raise InvalidRequest("Unsupported format", WireFamily.PROSE)
+    return document_reply(client)
+
+
+async def _create_access(tokens: RegistrationTokenAdministration, request: AdminRequest) -> Reply:
+    access = await tokens.create_access(request.acting, request.body)
+    location = request.url("clients-initial-access", access["id"])
+    headers = ((b"location", location.encode("ascii")), *NO_STORE)
+    return json_reply(access, status=HTTPStatus.CREATED, headers=headers)

@@ -1,10 +1,10 @@
-"""What every admin endpoint does by its row of the table, in this order.
+"""The checks of every admin endpoint, by its row of the table, in this order.
 
 HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), method (405), role
 (403), rights of all accounts where the operation decides how they are proven (403), rights of the
 object that the path names (403), objects that the path leads through (404), body (400, 413, 415). A
-caller without the role learns nothing of what is in a realm; only an unknown user is 404 for
-callers that may search for users.
+caller without the role learns nothing about the objects of a realm; only an unknown user is 404
+for callers that may search for users.
 
 Every operation that is not a GET controls each user, client, group and role that its path names,
 unless its row declares why it is harmless; a GET does so where its row declares that the response
@@ -16,7 +16,7 @@ Keycloak: 7 (resolution order), 9 (administrative roles); 0.3 (headers). Keycloa
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
@@ -24,17 +24,21 @@ from typing import Final
 from starlette.types import Receive, Scope
 
 from gateway.admin.access import (
-    AccountControl,
     Acting,
     AdminRole,
     ControlledObject,
     ObjectKind,
     Rights,
+    existing,
+    get_user,
     missing_rights,
+    require_control_of_request,
     require_rights_of_realm_accounts,
     rights_of,
 )
-from gateway.admin.path_objects import PathObject, PathObjectKind, PathObjects
+from gateway.admin.client_scopes import get_client_scope
+from gateway.admin.clients import get_client
+from gateway.admin.groups import get_group
 from gateway.admin.users import QUERY_USERS
 from gateway.domain.callers import Caller
 from gateway.domain.errors import InvalidInput, UnusableSetting
@@ -45,6 +49,7 @@ from gateway.domain.limits.input_sizes import (
     large_document,
 )
 from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import (
     ApiRefusal,
@@ -67,39 +72,48 @@ from gateway.http.realm_endpoint import Exemption, GuardedEndpoint, RealmCheck, 
 from gateway.http.replies import NO_STORE, Reply
 from gateway.protocol.requests import Parameters
 
-_LOCATED_KINDS: Final[Mapping[tuple[str, ...], PathObjectKind]] = {
-    ("users", "{user_id}"): PathObjectKind.USER,
-    ("groups", "{group_id}"): PathObjectKind.GROUP,
-    ("clients", "{client_id}"): PathObjectKind.CLIENT,
-    ("client-scopes", "{scope_id}"): PathObjectKind.CLIENT_SCOPE,
+_GetObject = Callable[[Stores, Realm, str], Awaitable[object]]
+"""Returns an object by its internal id; raises NotFound."""
+
+
+async def _get_role_owner(stores: Stores, realm: Realm, client_id: str) -> object:
+    return existing(await stores.clients.find_by_id(realm.id, client_id), "Client not found")
+
+
+async def _get_client(stores: Stores, realm: Realm, client_id: str) -> object:
+    return await get_client(stores, realm.id, client_id)
+
+
+async def _get_user(stores: Stores, realm: Realm, user_id: str) -> object:
+    return await get_user(stores, realm.id, user_id)
+
+
+_LOCATED: Final[Mapping[tuple[str, ...], _GetObject]] = {
+    ("users", "{user_id}"): _get_user,
+    ("groups", "{group_id}"): get_group,
+    ("clients", "{client_id}"): _get_client,
+    ("client-scopes", "{scope_id}"): get_client_scope,
 }
-_OWNERS: Final[Mapping[tuple[str, ...], PathObjectKind]] = {
-    ("role-mappings", "clients"): PathObjectKind.ROLE_OWNER,
-    ("scope-mappings", "clients"): PathObjectKind.CLIENT,
+_OWNERS: Final[Mapping[tuple[str, ...], _GetObject]] = {
+    ("role-mappings", "clients"): _get_role_owner,
+    ("scope-mappings", "clients"): _get_client,
 }
 """The part of the path before the client whose roles are mapped."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedObjects:
-    """The placeholders of a path that name objects, in their order."""
+def located_objects(template: str) -> tuple[tuple[_GetObject, str], ...]:
+    """Return the placeholders that name objects in a path below the realm, in their order.
 
-    placeholders: tuple[tuple[PathObjectKind, str], ...] = ()
-
-    @classmethod
-    def of(cls, template: str) -> "LocatedObjects":
-        """Return what is located for a path such as /admin/realms/{realm}/users/{user_id}."""
-        segments = tuple(template.removeprefix(REALM).split("/")[1:])
-        found = []
-        if segments[:2] in _LOCATED_KINDS:
-            found.append((_LOCATED_KINDS[segments[:2]], segments[1]))
-        if segments[2:4] in _OWNERS and segments[4:]:
-            found.append((_OWNERS[segments[2:4]], segments[4]))
-        return cls(tuple((kind, name.strip("{}")) for kind, name in found))
-
-    def objects(self, path: Mapping[str, str]) -> tuple[PathObject, ...]:
-        """Return the objects that a request with these values names."""
-        return tuple(PathObject(kind, path[name]) for kind, name in self.placeholders)
+    Keycloak finds users, groups, clients and client scopes segment by segment, before it reads the
+    body: a request that is wrong in both ways is answered with 404. Keycloak: 7 (resolution order)
+    """
+    segments = tuple(template.removeprefix(REALM).split("/")[1:])
+    found = []
+    if segments[:2] in _LOCATED:
+        found.append((_LOCATED[segments[:2]], segments[1]))
+    if segments[2:4] in _OWNERS and segments[4:]:
+        found.append((_OWNERS[segments[2:4]], segments[4]))
+    return tuple((get, name.strip("{}")) for get, name in found)
 
 
 OBJECTS: Final[Mapping[str, ObjectKind]] = {
@@ -124,41 +138,37 @@ OTHERS: Final = frozenset(
 `session_id` is among them: ending a session gives no control of an account.
 """
 _ROLE_LISTS: Final = frozenset({"role-mappings", "scope-mappings"})
-"""What follows one of these names the client whose roles are meant: the client is not changed."""
+"""The path after one of these names the client that owns the roles: the client is not changed."""
 _CLIENT_PLACEHOLDER: Final = "client_id"
 _ROLE_NAME: Final = "role_name"
 
 
-@dataclass(frozen=True, slots=True)
-class ControlledPath:
-    """The placeholders of a path that name controlled objects."""
-
-    placeholders: tuple[str, ...]
-
-    def objects(self, path: Mapping[str, str]) -> tuple[ControlledObject, ...]:
-        """Return the objects that a request with these values controls."""
-        return tuple(
-            ControlledObject(
-                OBJECTS[name],
-                path[name],
-                by_name=name == _ROLE_NAME,
-                client=path.get(_CLIENT_PLACEHOLDER) if name == _ROLE_NAME else None,
-            )
-            for name in self.placeholders
+def controlled_objects(
+    placeholders: Iterable[str], path: Mapping[str, str]
+) -> tuple[ControlledObject, ...]:
+    """Return the objects that a request with these values controls."""
+    return tuple(
+        ControlledObject(
+            OBJECTS[name],
+            path[name],
+            by_name=name == _ROLE_NAME,
+            client=path.get(_CLIENT_PLACEHOLDER) if name == _ROLE_NAME else None,
         )
+        for name in placeholders
+    )
 
 
-def controlled_path(operation: Operation) -> ControlledPath:
-    """Return what an operation controls; raises ValueError for a placeholder that is not listed."""
+def controlled_placeholders(operation: Operation) -> tuple[str, ...]:
+    """Return the placeholders of controlled objects; raises ValueError for an unlisted one."""
     controls = operation.reveals if operation.method == "GET" else not operation.harmless
     if not controls:
-        return ControlledPath(())
+        return ()
     names = tuple(_placeholders(operation.path.split("/")))
     unknown = set(names) - OBJECTS.keys() - OTHERS
     if unknown:
         text = f"{operation.method} {operation.path}: list {', '.join(sorted(unknown))}"
         raise ValueError(f"{text} in endpoint.OBJECTS or OTHERS")
-    return ControlledPath(tuple(name for name in names if name in OBJECTS))
+    return tuple(name for name in names if name in OBJECTS)
 
 
 def _placeholders(segments: Sequence[str]) -> Iterator[str]:
@@ -186,12 +196,11 @@ _EXEMPT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AdminServices:
-    """What the endpoints share."""
+    """The services that the endpoints share."""
 
     context: RealmContext
     authentication: AdminAuthentication
-    control: AccountControl
-    path_objects: PathObjects
+    database: Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +215,7 @@ class _ProofGuard:
     operation: Operation
     get: Operation | None = None
 
-    def check(self, acting: Acting) -> None:
+    def require_rights(self, acting: Acting) -> None:
         """Raise MissingRights unless the caller has every right or the body decides."""
         if self.get is None:
             require_rights_of_realm_accounts(acting, self.subject)
@@ -259,12 +268,12 @@ class AdminEndpoint(GuardedEndpoint):
         if "GET" in operations:
             self._operations["HEAD"] = operations["GET"]
         self._controlled = {
-            method: controlled_path(row) for method, row in self._operations.items()
+            method: controlled_placeholders(row) for method, row in self._operations.items()
         }
         self._guards = {
             method: _guard_of(row, operations) for method, row in self._operations.items()
         }
-        self._located = LocatedObjects.of(route)
+        self._located = located_objects(route)
         self._services = services
         # Answers hold secrets and personal data of all kinds: no row has to remember it.
         super().__init__(
@@ -289,12 +298,12 @@ class AdminEndpoint(GuardedEndpoint):
             raise MethodNotAllowed(self.methods)
         rights = rights_of(caller, realm)
         try:
-            _require(operation, rights)
+            _require_roles(operation, rights)
         except Forbidden:
             await self._require_known_user(realm, rights, scope)
             raise
         headers, controlled = exchange.facts.headers, self._controlled[scope["method"]]
-        controls = controlled.objects(scope["path_params"]) if controlled.placeholders else ()
+        controls = controlled_objects(controlled, scope["path_params"]) if controlled else ()
         acting = Acting(
             caller,
             realm,
@@ -305,14 +314,14 @@ class AdminEndpoint(GuardedEndpoint):
         )
         guard, query = self._guards[scope["method"]], scope["query_string"]
         if guard is not None:
-            guard.check(acting)
+            guard.require_rights(acting)
         if controls:
-            await self._services.control.require(acting)
+            await require_control_of_request(acting, self._services.database)
         pairs = tuple(parse_form(query, _MOST_IN_QUERY)) if query else ()
         request = AdminRequest(
             acting=acting,
             path=scope["path_params"],
-            query=Parameters.of(pairs) if pairs else Parameters(),
+            query=Parameters.from_pairs(pairs) if pairs else Parameters(),
             pairs=pairs,
             public_url=self._services.context.public_url,
             # As it was sent.
@@ -323,15 +332,22 @@ class AdminEndpoint(GuardedEndpoint):
             return await _perform(operation, guard, request, receive, headers)
         except _AFTER_OBJECTS:
             # Only a refused request pays for the look-up: the use cases find the same objects.
-            located = self._located.objects(scope["path_params"])
-            await self._services.path_objects.require(realm, located)
+            await self._require_located(realm, scope)
             raise
 
     async def _require_known_user(self, realm: Realm, rights: Rights, scope: Scope) -> None:
         """Raise NotFound for an unknown user in the path if the caller may search for users."""
-        located = self._located.objects(scope["path_params"])
-        if located and located[0].kind is PathObjectKind.USER and rights.has(*QUERY_USERS):
-            await self._services.path_objects.require(realm, located)
+        users = self._located and self._located[0][0] is _get_user
+        if users and rights.has(*QUERY_USERS):
+            await self._require_located(realm, scope)
+
+    async def _require_located(self, realm: Realm, scope: Scope) -> None:
+        """Look the objects of the path up, outermost first; raises NotFound."""
+        if not self._located:
+            return
+        async with self._services.database.read() as stores:
+            for get_object, name in self._located:
+                await get_object(stores, realm, scope["path_params"][name])
 
     async def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
@@ -377,7 +393,7 @@ async def _handle(operation: Operation, guard: _ProofGuard | None, request: Admi
     return await operation.handler(request) if unchanged is None else unchanged
 
 
-def _require(operation: Operation, rights: Rights) -> None:
+def _require_roles(operation: Operation, rights: Rights) -> None:
     if operation.allowed is Decided.BY_USE_CASE:
         return
     if isinstance(operation.allowed, Decided):
@@ -385,6 +401,6 @@ def _require(operation: Operation, rights: Rights) -> None:
         if not rights.roles - other:
             raise Forbidden(f"not {operation.allowed.value}")
         return
-    rights.require(*operation.allowed)
+    rights.require_role(*operation.allowed)
     if operation.also:
-        rights.require(*operation.also)
+        rights.require_role(*operation.also)

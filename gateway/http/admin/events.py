@@ -6,7 +6,7 @@ Keycloak: 10.5 event endpoints.
 from typing import Final
 
 from gateway.admin.access import AdminRole
-from gateway.admin.events import EventUseCases
+from gateway.admin.events import EventAdministration
 from gateway.domain.events import (
     ALL_NAMES,
     LARGEST_PAGE,
@@ -34,11 +34,11 @@ _WHEN: Final = (
 )
 
 
-def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
+def event_operations(events: EventAdministration) -> tuple[Operation, ...]:
     """Return every row about events."""
     view = (AdminRole.VIEW_EVENTS, AdminRole.MANAGE_EVENTS)
     rows = Resource(REALM, "Events", view, (AdminRole.MANAGE_EVENTS,))
-    logs, config = events.logs, "RealmEventsConfigRepresentation"
+    config = "RealmEventsConfigRepresentation"
     return (
         rows.get(
             "/events/config",
@@ -50,14 +50,14 @@ def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
         rows.put(
             "/events/config",
             "Update the event settings of the realm",
-            as_caller(events.configuration.update),
+            as_caller(events.update_settings),
             body=Body(config),
             versioned=True,
         ),
         rows.get(
             "/events",
             "List the events of users and clients",
-            lambda r: document(logs.user_events(r.realm, _user_events(r), _page(r))),
+            lambda r: document(events.list_user_events(r.realm, _user_events(r), _page(r))),
             returns="[EventRepresentation]",
             query=(
                 Query("type", summary=f"The type of an event; {_REPEATABLE}"),
@@ -66,12 +66,12 @@ def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
             ),
         ),
         rows.delete(
-            "/events", "Delete the events of users and clients", as_caller(logs.clear_user_events)
+            "/events", "Delete the events of users and clients", as_caller(events.clear_user_events)
         ),
         rows.get(
             "/admin-events",
             "List the events of administrators",
-            lambda r: document(logs.admin_events(r.realm, _admin_events(r), _page(r))),
+            lambda r: document(events.list_admin_events(r.realm, _admin_events(r), _page(r))),
             returns="[AdminEventRepresentation]",
             query=(
                 Query("operationTypes", summary=_REPEATABLE),
@@ -85,7 +85,7 @@ def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
         rows.delete(
             "/admin-events",
             "Delete the events of administrators",
-            as_caller(logs.clear_admin_events),
+            as_caller(events.clear_admin_events),
         ),
     )
 

@@ -10,8 +10,7 @@ from typing import Final
 from gateway.admin.access import AdminRole
 from gateway.admin.clients import QUERY_CLIENTS
 from gateway.admin.flows import (
-    AuthenticatorConfigs,
-    ExecutionAdministration,
+    FlowAdministration,
     FlowUseCases,
     RequiredActionAdministration,
 )
@@ -51,9 +50,9 @@ _LIST_ACTIONS: Final = (*VIEW_REALM, AdminRole.QUERY_USERS, AdminRole.VIEW_USERS
 def flow_operations(flows: FlowUseCases) -> tuple[Operation, ...]:
     """Return every row about flows and required actions."""
     return (
-        *_flows(flows),
-        *_executions(flows.executions),
-        *_configurations(flows.configs),
+        *_flows(flows.administration),
+        *_executions(flows.administration),
+        *_configurations(flows.administration),
         *_providers(),
         *_required_actions(flows.required_actions),
         *_registration(flows.required_actions),
@@ -64,44 +63,43 @@ def _resource(path: str) -> Resource:
     return Resource(f"{_ROOT}/{path}", _TAG, VIEW_REALM, MANAGE_REALM)
 
 
-def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
+def _flows(flows: FlowAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("flows"), "AuthenticationFlowRepresentation"
-    flows, executions = use_cases.administration, use_cases.executions
     info = "AuthenticationExecutionInfoRepresentation"
     return (
         *rows.entities(
             "/{id}",
             schema,
-            lists=("List the authentication flows", flows.list),
-            creates=("Create an authentication flow", flows.create),
-            gets=("Get an authentication flow", flows.get),
-            replaces=("Rename an authentication flow", flows.replace),
-            deletes=("Delete an authentication flow", flows.remove),
+            lists=("List the authentication flows", flows.list_flows),
+            creates=("Create an authentication flow", flows.create_flow),
+            gets=("Get an authentication flow", flows.get_flow),
+            replaces=("Rename an authentication flow", flows.replace_flow),
+            deletes=("Delete an authentication flow", flows.remove_flow),
             list_roles=_LIST_FLOWS,
         ),
         rows.post(
             "/{alias}/copy",
             "Copy an authentication flow and its subflows",
-            lambda r: _created_at(r, "flows", flows.copy(r.acting, r.path["alias"], r.body)),
+            lambda r: _created_at(r, "flows", flows.copy_flow(r.acting, r.path["alias"], r.body)),
             body=Body(),
         ),
         rows.get(
             "/{alias}/executions",
             "List the executions of a flow",
-            for_realm(flows.executions),
+            for_realm(flows.list_executions),
             returns=f"[{info}]",
         ),
         rows.put(
             "/{alias}/executions",
             "Update an execution of a flow",
-            as_caller(executions.replace),
+            as_caller(flows.update_execution),
             body=Body(info),
         ),
         rows.post(
             "/{alias}/executions/execution",
             "Add an authenticator to a flow",
             lambda r: _created_at(
-                r, "executions", executions.add(r.acting, r.path["alias"], r.body)
+                r, "executions", flows.add_authenticator(r.acting, r.path["alias"], r.body)
             ),
             body=Body(),
         ),
@@ -109,7 +107,7 @@ def _flows(use_cases: FlowUseCases) -> tuple[Operation, ...]:
             "/{alias}/executions/flow",
             "Add a subflow to a flow",
             lambda r: _created_at(
-                r, "flows", executions.add_flow(r.acting, r.path["alias"], r.body)
+                r, "flows", flows.add_sub_flow(r.acting, r.path["alias"], r.body)
             ),
             body=Body(),
         ),
@@ -120,17 +118,17 @@ async def _created_at(request: AdminRequest, kind: str, new_id: Awaitable[str]) 
     return created_at_reply(request.url("authentication", kind, await new_id))
 
 
-def _executions(executions: ExecutionAdministration) -> tuple[Operation, ...]:
+def _executions(executions: FlowAdministration) -> tuple[Operation, ...]:
     rows, schema = _resource("executions"), "AuthenticationExecutionRepresentation"
     return (
         *rows.entities(
             "/{id}",
             schema,
-            creates=("Create an execution", executions.create),
-            gets=("Get an execution", executions.get),
-            deletes=("Delete an execution", executions.remove),
+            creates=("Create an execution", executions.create_execution),
+            gets=("Get an execution", executions.get_execution),
+            deletes=("Delete an execution", executions.remove_execution),
         ),
-        *_moves(rows, "/{id}", "an execution", executions.move),
+        *_moves(rows, "/{id}", "an execution", executions.move_execution),
     )
 
 
@@ -143,7 +141,7 @@ def _moves(rows: Resource, one: str, what: str, move: UseCase) -> Iterator[Opera
         yield rows.post(f"{one}/{path}", f"Move {what} {where}", call, status=204)
 
 
-def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
+def _configurations(configs: FlowAdministration) -> tuple[Operation, ...]:
     schema, path = "AuthenticatorConfigRepresentation", "executions/{id}/config"
     create = "Create an authenticator configuration that no execution has"
     get = "Get an authenticator configuration"
@@ -151,21 +149,21 @@ def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
         *_resource("config").entities(
             "/{config}",
             schema,
-            creates=(create, configs.create),
-            gets=(get, configs.get),
-            replaces=("Replace an authenticator configuration", configs.replace),
-            deletes=("Delete an authenticator configuration", configs.remove),
+            creates=(create, configs.create_config),
+            gets=(get, configs.get_config),
+            replaces=("Replace an authenticator configuration", configs.replace_config),
+            deletes=("Delete an authenticator configuration", configs.remove_config),
         ),
         _resource(path).post(
             "",
             "Create the authenticator configuration of an execution",
-            as_caller(configs.configure),
+            as_caller(configs.configure_execution),
             body=Body(schema),
         ),
         _resource(path).get(
             "/{config}",
             get,
-            lambda r: entity(configs.get(r.acting, r.path["config"])),
+            lambda r: entity(configs.get_config(r.acting, r.path["config"])),
             returns=schema,
         ),
     )
@@ -218,22 +216,22 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
     one, config = "/{alias}", "RequiredActionConfigRepresentation"
 
     def configure(request: AdminRequest) -> Awaitable[Reply]:
-        return done(actions.configure(request.acting, request.path["alias"], request.body))
+        return done(actions.replace_config(request.acting, request.path["alias"], request.body))
 
     return (
         *rows.entities(
             one,
             schema,
-            lists=("List the required actions", actions.list),
-            gets=("Get a required action", actions.get),
-            replaces=("Update a required action", actions.replace),
-            deletes=("Delete a required action", actions.remove),
+            lists=("List the required actions", actions.list_actions),
+            gets=("Get a required action", actions.get_action),
+            replaces=("Update a required action", actions.update_action),
+            deletes=("Delete a required action", actions.remove_action),
             list_roles=_LIST_ACTIONS,
         ),
         rows.get(
             f"{one}/config",
             "Get the configuration of a required action",
-            for_realm(actions.config),
+            for_realm(actions.get_config),
             returns=config,
         ),
         rows.put(
@@ -246,10 +244,10 @@ def _required_actions(actions: RequiredActionAdministration) -> tuple[Operation,
         rows.get(
             f"{one}/config-description",
             "Describe the configuration of a required action",
-            lambda r: constant(actions.described(r.path["alias"])),
+            lambda r: constant(actions.describe_action(r.path["alias"])),
             returns="object",
         ),
-        *_moves(rows, one, "a required action", actions.move),
+        *_moves(rows, one, "a required action", actions.move_action),
     )
 
 
@@ -259,13 +257,13 @@ def _registration(actions: RequiredActionAdministration) -> tuple[Operation, ...
         rows.get(
             "unregistered-required-actions",
             "List the required actions that the realm does not have",
-            for_realm(actions.unregistered),
+            for_realm(actions.list_unregistered_actions),
             returns="[object]",
         ),
         rows.post(
             "register-required-action",
             "Register a required action that the realm does not have",
-            as_caller(actions.register),
+            as_caller(actions.register_action),
             body=Body(),
             status=204,
         ),

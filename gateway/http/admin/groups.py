@@ -6,8 +6,7 @@ Keycloak: 7.1 realms, 7.3 clients.
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import ListingPage
-from gateway.admin.groups import QUERY_GROUPS, VIEW_GROUPS, GroupShape, GroupUseCases
+from gateway.admin.groups import QUERY_GROUPS, VIEW_GROUPS, GroupAdministration, GroupShape
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.users import read_attribute_query
 from gateway.domain.ports.users import GroupQuery
@@ -22,15 +21,17 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
+    as_caller,
     for_realm,
 )
 from gateway.http.admin.requests import (
+    WANTS_BRIEF,
     AdminRequest,
     counted,
     created_at_reply,
     document,
     document_reply,
-    done,
+    listing_page,
 )
 from gateway.http.replies import Reply
 
@@ -45,14 +46,13 @@ _HIERARCHY: Final = Query(
 )
 
 
-def group_operations(groups: GroupUseCases) -> tuple[Operation, ...]:
+def group_operations(groups: GroupAdministration) -> tuple[Operation, ...]:
     """Return every row about groups."""
     return (*_collection(groups), *_one_group(groups), *_default_groups(groups))
 
 
-def _collection(groups: GroupUseCases) -> tuple[Operation, ...]:
+def _collection(groups: GroupAdministration) -> tuple[Operation, ...]:
     rows = Resource(REALM, "Groups", QUERY_GROUPS, MANAGE_USERS)
-    listing = groups.listing
     return (
         rows.get(
             "/groups",
@@ -64,7 +64,7 @@ def _collection(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/groups/count",
             "Count the groups that match",
-            lambda r: counted(listing.count(r.realm, _count_query(r))),
+            lambda r: counted(groups.count_groups(r.realm, _count_query(r))),
             returns="object",
             query=(*SEARCH[:1], Query("top", "boolean")),
         ),
@@ -77,23 +77,22 @@ def _collection(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/group-by-path/{path:path}",
             "Get the group at a path",
-            lambda r: document(listing.at_path(r.realm, r.rights, r.path["path"])),
+            lambda r: document(groups.get_group_at_path(r.realm, r.rights, r.path["path"])),
             allowed=VIEW_GROUPS,
             returns=_ONE,
         ),
     )
 
 
-def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
+def _one_group(groups: GroupAdministration) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/groups/{{group_id}}", "Groups", VIEW_GROUPS, MANAGE_USERS)
-    listing, administration = groups.listing, groups.administration
     return (
         *rows.entities(
             "",
             _ONE,
-            gets=("Get a group", listing.get),
-            replaces=("Update a group", administration.update),
-            deletes=("Delete a group and its subgroups", administration.remove),
+            gets=("Get a group", groups.get_group_document),
+            replaces=("Update a group", groups.update_group),
+            deletes=("Delete a group and its subgroups", groups.remove_group),
         ),
         rows.get(
             "/children",
@@ -112,41 +111,30 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/members",
             "List the members of a group",
-            lambda r: document(
-                listing.members(
-                    r.realm,
-                    r.path["group_id"],
-                    ListingPage(*r.page(ListingPage().maximum)),
-                    brief=r.flag("briefRepresentation"),
-                )
-            ),
+            for_realm(groups.list_members, page=listing_page, brief=WANTS_BRIEF),
             returns="[UserRepresentation]",
             query=(*PAGING, BRIEF),
         ),
     )
 
 
-def _default_groups(groups: GroupUseCases) -> tuple[Operation, ...]:
+def _default_groups(groups: GroupAdministration) -> tuple[Operation, ...]:
     rows = Resource(f"{REALM}/default-groups", "Realms", VIEW_REALM, MANAGE_REALM)
-    defaults = groups.default_groups
     return (
         rows.get(
-            "", "List the default groups of the realm", for_realm(defaults.list), returns=_MANY
+            "",
+            "List the default groups of the realm",
+            for_realm(groups.list_default_groups),
+            returns=_MANY,
         ),
-        rows.put(
-            "/{group_id}",
-            "Add a default group",
-            lambda r: done(defaults.set(r.acting, r.path["group_id"], is_default=True)),
-        ),
+        rows.put("/{group_id}", "Add a default group", as_caller(groups.add_default_group)),
         rows.delete(
-            "/{group_id}",
-            "Remove a default group",
-            lambda r: done(defaults.set(r.acting, r.path["group_id"], is_default=False)),
+            "/{group_id}", "Remove a default group", as_caller(groups.remove_default_group)
         ),
     )
 
 
-async def _list_groups(groups: GroupUseCases, request: AdminRequest) -> Reply:
+async def _list_groups(groups: GroupAdministration, request: AdminRequest) -> Reply:
     first, maximum = request.page()
     search, attributes = request.query.get("search") or "", request.query.get("q") or ""
     searched = bool(search or attributes)
@@ -163,7 +151,7 @@ async def _list_groups(groups: GroupUseCases, request: AdminRequest) -> Reply:
         counts=request.flag("subGroupsCount", default=True),
         hierarchy=searched and request.flag("populateHierarchy", default=True),
     )
-    return await document(groups.listing.page(request.realm, request.rights, query, shape))
+    return await document(groups.list_groups(request.realm, request.rights, query, shape))
 
 
 def _count_query(request: AdminRequest) -> GroupQuery:
@@ -171,7 +159,7 @@ def _count_query(request: AdminRequest) -> GroupQuery:
     return GroupQuery(parent="" if request.flag("top") and not search else None, search=search)
 
 
-async def _list_subgroups(groups: GroupUseCases, request: AdminRequest) -> Reply:
+async def _list_subgroups(groups: GroupAdministration, request: AdminRequest) -> Reply:
     first, maximum = request.page(_CHILDREN)
     query = GroupQuery(
         parent=request.path["group_id"],
@@ -184,13 +172,13 @@ async def _list_subgroups(groups: GroupUseCases, request: AdminRequest) -> Reply
         brief=request.flag("briefRepresentation"),
         counts=request.flag("subGroupsCount", default=True),
     )
-    return await document(groups.listing.children(request.realm, request.rights, query, shape))
+    return await document(groups.list_children(request.realm, request.rights, query, shape))
 
 
-async def _create_group(groups: GroupUseCases, request: AdminRequest) -> Reply:
+async def _create_group(groups: GroupAdministration, request: AdminRequest) -> Reply:
     """Return 201, for a subgroup with the group as the body; 204 where a group was moved."""
     parent = request.path.get("group_id")
-    added = await groups.administration.put(request.acting, parent, request.body)
+    added = await groups.put_group(request.acting, parent, request.body)
     if added is None:
         return Reply(HTTPStatus.NO_CONTENT)
     reply = created_at_reply(request.url("groups", added["id"]))

@@ -60,7 +60,7 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
         "paths": paths,
         "components": {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-            "schemas": schemas({name for row in rows for name in _names(row)}, declared),
+            "schemas": schemas({name for row in rows for name in _schema_names(row)}, declared),
         },
     }
 
@@ -114,7 +114,7 @@ def _responses(row: Operation) -> Iterator[tuple[str, dict[str, Any]]]:
         success = {"description": row.summary}
     elif row.returns:
         media = "text/plain" if row.returns == PLAIN_TEXT else _JSON
-        success["content"] = {media: {"schema": _answer(row.returns)}}
+        success["content"] = {media: {"schema": _schema_of_answer(row.returns)}}
     yield str(int(row.success)), success
     for status in _refusals(row) - {row.success}:
         yield str(int(status)), {"description": _ERRORS[status]}
@@ -131,11 +131,11 @@ def _refusals(row: Operation) -> set[int]:
     return found
 
 
-def _answer(returns: str) -> Schema:
+def _schema_of_answer(returns: str) -> Schema:
     if returns == PLAIN_TEXT:
         return {"type": "string"}
     if returns.startswith("["):
-        return {"type": "array", "items": _answer(returns[1:-1])}
+        return {"type": "array", "items": _schema_of_answer(returns[1:-1])}
     return _reference(returns) if _NAMED.fullmatch(returns) else {"type": returns}
 
 
@@ -143,7 +143,7 @@ def _reference(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _names(row: Operation) -> Iterator[str]:
+def _schema_names(row: Operation) -> Iterator[str]:
     if row.body is not None and row.body.schema:
         yield row.body.schema
     if row.state is not State.NOT_SUPPORTED:

@@ -1,7 +1,7 @@
-"""The rows of the admin API's table: what a method of a URL does, who may call it, and its body.
+"""The rows of the admin API's table: the handler of a method and URL, its roles, and its body.
 
 The endpoint follows a row, documentation and OpenAPI are generated from it, and the tests of
-permissions read it: so a row holds all that is known without asking the database.
+permissions read it: so a row has every fact that needs no database.
 
 A body is read strictly and within the limit of its operation. JSON is judged as everywhere: bounded
 depth and numbers, no name twice, text that stores can hold.
@@ -10,8 +10,8 @@ Keycloak: 7 (admin API), 9 (administrative roles), 0.2 (answers to malformed JSO
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import partial
 from http import HTTPStatus
@@ -31,7 +31,7 @@ from gateway.representations.field_table import FieldTable
 from gateway.representations.json_input import is_plain_text, parse_json
 
 REALM: Final = "/admin/realms/{realm}"
-"""What the URLs of one realm begin with."""
+"""The beginning of the URLs of one realm."""
 _MEBIBYTE: Final = 1024 * 1024
 
 
@@ -84,6 +84,8 @@ class Body:
     """The error for a body that is not JSON of this kind, where it is not the usual one."""
     fields: FieldTable | None = None
     """The fields of the schema for OpenAPI, where it is not one of `representations`."""
+    repeated_names: bool = False
+    """Whether a member may come twice: the last one counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class Operation:
     """GET returns an ETag, PUT and DELETE honor If-Match."""
     state: State = State.WORKS
     refuses: tuple[int, ...] = ()
-    """Statuses for OpenAPI, beyond those that every operation of its kind may return."""
+    """Statuses for OpenAPI, besides the statuses of every operation of its kind."""
     harmless: str = ""
     """Why a caller may change an object with more rights than its own; empty where it may not."""
     reveals: bool = False
@@ -140,7 +142,7 @@ class Operation:
 
     @property
     def proven(self) -> str | None:
-        """What the operation changes that proves accounts: it needs the rights of all of them.
+        """The change of the operation that proves accounts: it needs the rights of all of them.
 
         Raises ValueError for an operation that is not in account_proof.toml.
         """
@@ -153,15 +155,16 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)")
 Address = Callable[[AdminRequest], object]
 UseCase = Callable[..., Awaitable[Any]]
 Offer = tuple[str, UseCase]
-"""The summary of a row, and what it calls."""
+"""The summary of a row, and its use case."""
 
 
 @dataclass(frozen=True, slots=True)
 class UseCaseHandler:
     """Calls a use case with the caller or the realm, the rest of the URL in order, and the body.
 
-    Its row decides how the result is answered: as JSON, with an ETag where the row is versioned;
-    as the location of what was created; or as 204.
+    `inputs` read further arguments from the request, by name. Without `reply` the row decides how
+    the result is answered: as JSON, with an ETag where the row is versioned; as the location of a
+    created object; or as 204.
     """
 
     use_case: UseCase
@@ -172,14 +175,16 @@ class UseCaseHandler:
     """The placeholders of the URL below the realm."""
     takes_body: bool = False
     reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None
-    """Of the result; None: the location of what was created, whose name it is."""
+    """Of the result; None: the location of the created object, whose name is the result."""
+    inputs: Mapping[str, Callable[[AdminRequest], object]] = field(default_factory=dict)
 
     def __call__(self, request: AdminRequest) -> Awaitable[Reply]:
         address, path = self.address, request.path
         given = map(path.__getitem__, self.names) if address is None else (address(request),)
         body = (request.body,) if self.takes_body else ()
         subject = request.realm if self.of_realm else request.acting
-        result = self.use_case(subject, *given, *body)
+        named = {name: read(request) for name, read in self.inputs.items()}
+        result = self.use_case(subject, *given, *body, **named)
         return created(request, result) if self.reply is None else self.reply(result)
 
     def for_row(self, row: Operation) -> "UseCaseHandler":
@@ -187,18 +192,29 @@ class UseCaseHandler:
         names = tuple(name for name in _PLACEHOLDER.findall(row.path) if name != "realm")
         shown = entity if row.versioned and row.method == "GET" else document
         changed = None if row.success == HTTPStatus.CREATED else done
-        reply = shown if row.returns else changed
+        reply = self.reply or (shown if row.returns else changed)
         return replace(self, names=names, takes_body=row.body is not None, reply=reply)
 
 
-def as_caller(use_case: UseCase, address: Address | None = None) -> UseCaseHandler:
+def as_caller(
+    use_case: UseCase,
+    address: Address | None = None,
+    *,
+    reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None,
+    **inputs: Address,
+) -> UseCaseHandler:
     """Return the handler of a use case whose first parameter is the caller."""
-    return UseCaseHandler(use_case, of_realm=False, address=address)
+    return UseCaseHandler(use_case, of_realm=False, address=address, reply=reply, inputs=inputs)
 
 
-def for_realm(use_case: UseCase) -> UseCaseHandler:
+def for_realm(
+    use_case: UseCase,
+    *,
+    reply: Callable[[Awaitable[Any]], Awaitable[Reply]] | None = None,
+    **inputs: Address,
+) -> UseCaseHandler:
     """Return the handler of a use case whose first parameter is the realm."""
-    return UseCaseHandler(use_case, of_realm=True)
+    return UseCaseHandler(use_case, of_realm=True, reply=reply, inputs=inputs)
 
 
 class Options(TypedDict, total=False):
@@ -331,16 +347,17 @@ async def _read_media(receive: Receive, headers: EdgeHeaders, wanted: Body) -> A
         raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not JSON")
     if len(body) > LARGE_DOCUMENT:
         # A whole realm takes seconds to judge: the other requests go on meanwhile.
-        return await asyncio.to_thread(_parse_json, body, wanted.media)
-    return _parse_json(body, wanted.media)
+        return await asyncio.to_thread(_parse_json, body, wanted)
+    return _parse_json(body, wanted)
 
 
-def _parse_json(body: bytes, media: Media) -> Any:
+def _parse_json(body: bytes, wanted: Body) -> Any:
+    media = wanted.media
     # Files may begin with one, messages must not: RFC 8259 §8.1.
     if body.startswith(_BYTE_ORDER_MARK):
         raise MalformedBody("a byte order mark before the JSON")
     try:
-        value = parse_json(body, "the body")
+        value = parse_json(body, "the body", [] if wanted.repeated_names else None)
     except InvalidInput as error:
         # Keycloak reads no further than the first sign of another kind.
         other = media is Media.LIST and not body.lstrip().startswith(b"[")

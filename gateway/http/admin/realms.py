@@ -1,6 +1,6 @@
-"""The rows of realms: realms themselves, their files, sessions, caches and texts, and fixed lists.
+"""The rows of realms: realms, their files, sessions, caches, texts, keys and components.
 
-Keycloak: 7.1 realms
+Keycloak: 7.1 realms, 7.3 clients, 8.5 (KeysMetadata)
 """
 
 from collections.abc import Awaitable
@@ -8,11 +8,18 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.admin.access import AdminRole
-from gateway.admin.changes import RealmCaches
+from gateway.admin.components import Components
 from gateway.admin.flows import RequiredActionAdministration
-from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
-from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
-from gateway.admin.sessions import RealmSessions
+from gateway.admin.keys import KeyComponents
+from gateway.admin.realm_files import RealmCreation, RealmFileUseCases
+from gateway.admin.realms import (
+    VIEW_REALM,
+    Localizations,
+    RealmAdministration,
+    RealmListing,
+    RealmUseCases,
+)
+from gateway.admin.sessions import SessionAdministration
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_REALM,
@@ -30,32 +37,33 @@ from gateway.http.admin.operations import (
     for_realm,
 )
 from gateway.http.admin.requests import (
+    WANTS_BRIEF,
     AdminRequest,
     constant,
     created_reply,
-    document,
     document_reply,
     done,
+    read_flag,
     rendered_reply,
 )
 from gateway.http.replies import Reply
 
 
-def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
+def session_operations(sessions: SessionAdministration) -> tuple[Operation, ...]:
     """Return every row about the sessions of a realm."""
     rows = Resource(REALM, "Realms", VIEW_REALM, MANAGE_USERS)
     return (
         rows.post(
             "/logout-all",
             "End all sessions of the realm",
-            lambda r: _nothing(sessions.log_out_all(r.acting)),
+            as_caller(sessions.reject_sessions_of_realm, reply=_nothing),
             returns="GlobalRequestResult",
             status=200,
         ),
         rows.post(
             "/push-revocation",
             "Push the `notBefore` of the realm to its clients; the gateway sends no request",
-            lambda r: _nothing(sessions.push_revocation(r.acting)),
+            as_caller(sessions.push_revocation, reply=_nothing),
             allowed=MANAGE_REALM,
             returns="GlobalRequestResult",
             status=200,
@@ -64,15 +72,13 @@ def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
         rows.delete(
             "/sessions/{session_id}",
             "End a session",
-            lambda r: done(
-                sessions.end(r.acting, r.path["session_id"], offline=r.flag("isOffline"))
-            ),
+            as_caller(sessions.end_session, offline=read_flag("isOffline")),
             query=(Query("isOffline", "boolean", "Whether it is an offline session"),),
         ),
         rows.get(
             "/client-session-stats",
             "Count the sessions of each client",
-            for_realm(sessions.statistics),
+            for_realm(sessions.count_sessions_by_client),
             returns="[ClientSessionStats]",
         ),
     )
@@ -93,14 +99,13 @@ _VIEW_PROVIDERS: Final = (AdminRole.VIEW_IDENTITY_PROVIDERS, AdminRole.MANAGE_ID
 def realm_operations(
     realms: RealmUseCases,
     files: RealmFileUseCases,
-    caches: RealmCaches,
     actions: RequiredActionAdministration,
 ) -> tuple[Operation, ...]:
     """Return every row about realms."""
     return (
         *_realms(realms, files.creation),
         *_files(files),
-        *_caches(caches),
+        *_caches(realms.administration),
         *_texts(realms.localizations),
         *_registrators(actions),
         *_fixed_lists(),
@@ -109,13 +114,13 @@ def realm_operations(
 
 def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, ...]:
     rows = Resource("/admin/realms", "Realms", Decided.BY_USE_CASE, MANAGE_REALM)
-    listing, changes, one = realms.listing, realms.changes, "/{realm}"
+    listing, administration, one = realms.listing, realms.administration, "/{realm}"
     unreadable = "unable to read contents from stream"
     return (
         rows.get(
             "",
             "List the realms that the caller administers",
-            lambda r: document(listing.visible(r.acting, brief=r.flag("briefRepresentation"))),
+            as_caller(listing.list_visible_realms, brief=WANTS_BRIEF),
             returns=f"[{_REALM}]",
             query=(BRIEF,),
         ),
@@ -124,7 +129,11 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
             "Create a realm from its representation, with all objects in it",
             lambda r: _create_realm(creation, r),
             allowed=Decided.BY_USE_CASE,
-            body=Body(_REALM, largest=_LARGEST_REALM, unreadable=unreadable),
+            body=Body(
+                *(_REALM, Media.OBJECT, _LARGEST_REALM),
+                unreadable=unreadable,
+                repeated_names=True,
+            ),
         ),
         rows.get(
             one,
@@ -136,17 +145,20 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.put(
             one,
             "Update the settings or the name of a realm",
-            as_caller(changes.update),
+            as_caller(administration.update_realm),
             body=Body(_REALM),
             versioned=True,
         ),
         rows.delete(
-            one, "Delete a realm and all objects in it", as_caller(changes.remove), versioned=True
+            one,
+            "Delete a realm and all objects in it",
+            as_caller(administration.remove_realm),
+            versioned=True,
         ),
         rows.post(
             f"{one}/testSMTPConnection",
             "Test a mail server: send a mail to the address of the caller",
-            as_caller(realms.mail_server_test.run),
+            as_caller(administration.test_mail_server),
             body=Body("object"),
             status=204,
             refuses=(500,),
@@ -155,7 +167,7 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
 
 
 async def _get_realm(listing: RealmListing, request: AdminRequest) -> Reply:
-    return rendered_reply(await listing.rendered(request.acting))
+    return rendered_reply(await listing.render_realm(request.acting))
 
 
 async def _create_realm(creation: RealmCreation, request: AdminRequest) -> Reply:
@@ -169,15 +181,18 @@ def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
             "/partialImport",
             "Import users, groups, clients and roles into a realm, all or none",
             as_caller(files.partial_import.run),
-            body=Body("PartialImportRepresentation", largest=_LARGEST_REALM),
+            body=Body("PartialImportRepresentation", largest=_LARGEST_REALM, repeated_names=True),
             returns="PartialImportResults",
             status=200,
-            refuses=(501,),
         ),
         rows.post(
             "/partial-export",
             "Export a realm without its users, with all secrets masked",
-            lambda r: _export(files.partial_export, r),
+            as_caller(
+                files.partial_export.document,
+                clients=read_flag("exportClients"),
+                groups_and_roles=read_flag("exportGroupsAndRoles"),
+            ),
             returns=_REALM,
             status=200,
             query=(Query("exportClients", "boolean"), Query("exportGroupsAndRoles", "boolean")),
@@ -185,21 +200,14 @@ def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
     )
 
 
-async def _export(exports: PartialExport, request: AdminRequest) -> Reply:
-    clients, groups_and_roles = request.flag("exportClients"), request.flag("exportGroupsAndRoles")
-    return await document(
-        exports.document(request.acting, clients=clients, groups_and_roles=groups_and_roles)
-    )
-
-
-def _caches(caches: RealmCaches) -> tuple[Operation, ...]:
+def _caches(realms: RealmAdministration) -> tuple[Operation, ...]:
     rows = Resource(REALM, "Realms", (), MANAGE_REALM)
 
     def clear(cache: str) -> Operation:
         return rows.post(
             f"/{cache}",
             "Clear the caches of the realm in every gateway",
-            lambda r: done(caches.clear(r.acting, cache)),
+            lambda r: done(realms.clear_caches(r.acting, cache)),
             status=204,
         )
 
@@ -212,32 +220,36 @@ def _texts(texts: Localizations) -> tuple[Operation, ...]:
     one, text = "/{locale}", "/{locale}/{key}"
     return (
         rows.get(
-            "", "List the locales that have texts", for_realm(texts.locales), returns="[string]"
+            "",
+            "List the locales that have texts",
+            for_realm(texts.list_locales),
+            returns="[string]",
         ),
         rows.get(
             one,
             "Get the texts of a locale",
-            lambda r: _get_texts(texts, r),
+            for_realm(texts.get_texts, fallback=read_flag("useRealmDefaultLocaleFallback")),
             returns="object",
             query=(Query("useRealmDefaultLocaleFallback", "boolean"),),
         ),
         rows.post(
-            one, "Add or update texts of a locale", as_caller(texts.add), body=Body(), status=204
+            one,
+            "Add or update texts of a locale",
+            as_caller(texts.add_texts),
+            body=Body(),
+            status=204,
         ),
-        rows.delete(one, "Delete all texts of a locale", as_caller(texts.remove)),
+        rows.delete(one, "Delete all texts of a locale", as_caller(texts.remove_texts)),
         rows.get(text, "Get a text", lambda r: _get_text(texts, r), returns=PLAIN_TEXT),
-        rows.put(text, "Add or update a text", as_caller(texts.put), body=Body(media=Media.TEXT)),
+        rows.put(
+            text, "Add or update a text", as_caller(texts.put_text), body=Body(media=Media.TEXT)
+        ),
         rows.delete(text, "Delete a text", as_caller(texts.remove_text)),
     )
 
 
-async def _get_texts(texts: Localizations, request: AdminRequest) -> Reply:
-    fallback = request.flag("useRealmDefaultLocaleFallback")
-    return await document(texts.texts(request.realm, request.path["locale"], fallback=fallback))
-
-
 async def _get_text(texts: Localizations, request: AdminRequest) -> Reply:
-    found = await texts.text(request.realm, request.path["locale"], request.path["key"])
+    found = await texts.get_text(request.realm, request.path["locale"], request.path["key"])
     return Reply(HTTPStatus.OK, (_TEXT,), found.encode())
 
 
@@ -247,7 +259,7 @@ def _registrators(actions: RequiredActionAdministration) -> tuple[Operation, ...
         rows.get(
             "/credential-registrators",
             "List the required actions that register a credential",
-            for_realm(actions.registrators),
+            for_realm(actions.list_registrators),
             returns="[string]",
         ),
     )
@@ -265,5 +277,52 @@ def _fixed_lists() -> tuple[Operation, ...]:
             tag="Identity providers",
             allowed=_VIEW_PROVIDERS,
             returns="[IdentityProviderRepresentation]",
+        ),
+    )
+
+
+def component_operations(components: Components, keys: KeyComponents) -> tuple[Operation, ...]:
+    """Return every row about components and keys."""
+    rows = Resource(f"{REALM}/components", "Component", VIEW_REALM, MANAGE_REALM)
+    one, schema = "/{id}", "ComponentRepresentation"
+    return (
+        Resource(f"{REALM}/keys", "Key", VIEW_REALM, MANAGE_REALM).get(
+            "",
+            "List the keys of the realm and the active key of each algorithm",
+            for_realm(keys.render_metadata),
+            returns="KeysMetadataRepresentation",
+        ),
+        rows.get(
+            "",
+            "List the components that match",
+            for_realm(
+                components.list_components,
+                parent=lambda r: r.query.get("parent"),
+                of_type=lambda r: r.query.get("type"),
+                name=lambda r: r.query.get("name"),
+            ),
+            returns=f"[{schema}]",
+            query=(Query("parent"), Query("type"), Query("name")),
+        ),
+        rows.post(
+            "",
+            "Create a component, such as a key provider",
+            as_caller(components.create_component),
+            body=Body(schema),
+            refuses=(501,),
+        ),
+        *rows.entities(
+            one,
+            schema,
+            gets=("Get a component", components.get_component),
+            replaces=("Replace a component", components.replace_component),
+            deletes=("Delete a component", components.remove_component),
+        ),
+        rows.get(
+            f"{one}/sub-component-types",
+            "List the types of components that can be created below a component",
+            for_realm(components.list_types_below, of_type=lambda r: r.query.get("type")),
+            returns="[ComponentTypeRepresentation]",
+            query=(Query("type"),),
         ),
     )

@@ -4,15 +4,15 @@ Keycloak: 7 (admin API).
 """
 
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import Acting, Rights
-from gateway.admin.entity_tags import RenderedDocument
+from gateway.admin.access import Acting, ListingPage, Rights
+from gateway.admin.changes import RenderedDocument
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT, free_in_slices
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, UnknownPage, WireFamily
@@ -85,6 +85,10 @@ class AdminRequest:
         limit = standard if maximum is None else maximum if maximum >= 0 else None
         return max(0, first or 0), limit
 
+    def text(self, name: str) -> str:
+        """Return a text of the query, empty where it is missing."""
+        return self.query.get(name) or ""
+
     def instant(self, name: str) -> tuple[datetime, datetime | None] | None:
         """Return the beginning of the day or millisecond, and of the next one, None for none.
 
@@ -104,6 +108,21 @@ class AdminRequest:
             expected = "expected format is yyyy-MM-dd or an Epoch timestamp"
             raise InvalidRequest(f"Invalid value for '{name}', {expected}", WireFamily.PROSE)
         return _period(datetime.combine(day, time(), UTC), timedelta(days=1))
+
+
+def listing_page(request: AdminRequest) -> ListingPage:
+    """Return the page that the query asks for, the standard one without `max`."""
+    return ListingPage(*request.page(ListingPage().maximum))
+
+
+def read_flag(name: str, *, default: bool = False) -> Callable[[AdminRequest], bool]:
+    """Return the function that reads a boolean of the query."""
+    return lambda request: request.flag(name, default=default)
+
+
+IS_BRIEF: Final = read_flag("briefRepresentation", default=True)
+WANTS_BRIEF: Final = read_flag("briefRepresentation")
+"""The same for lists that are not brief unless a request says so."""
 
 
 def _period(beginning: datetime, length: timedelta) -> tuple[datetime, datetime | None]:
@@ -165,7 +184,7 @@ def created_reply(request: AdminRequest, name: str) -> Reply:
 
 
 async def created(request: AdminRequest, name: Awaitable[str]) -> Reply:
-    """Return 201 with the location of what a use case created."""
+    """Return 201 with the location of the created object."""
     return created_reply(request, await name)
 
 

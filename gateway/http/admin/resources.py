@@ -30,20 +30,20 @@ def resource_operations(resources: ResourceAdministration[ValueT]) -> Iterator[O
     async def listed(request: AdminRequest) -> Reply:
         page = (0, None) if kind.page_size is None else request.page(kind.page_size)
         search = (request.query.get("search") or "") if kind.stored.search else ""
-        found = resources.list(request.realm, *page, search=search, owner=_owner(request))
+        found = resources.list_values(request.realm, *page, search=search, owner=_owner(request))
         return await document(found)
 
     yield rows.get("", texts.list, listed, returns=f"[{schema}]", query=query)
     yield rows.post(
         "",
         texts.create,
-        lambda r: created(r, resources.create(r.acting, r.body, _owner(r))),
+        lambda r: created(r, resources.create_value(r.acting, r.body, _owner(r))),
         body=body,
     )
     yield rows.get(
         one,
         texts.get,
-        lambda r: entity(resources.get(r.realm, key(r), _owner(r))),
+        lambda r: entity(resources.get_value(r.realm, key(r), _owner(r))),
         returns=schema,
         versioned=versioned,
     )
@@ -51,7 +51,7 @@ def resource_operations(resources: ResourceAdministration[ValueT]) -> Iterator[O
         yield rows.put(
             one,
             texts.replace,
-            lambda r: done(resources.replace(r.acting, key(r), r.body, _owner(r))),
+            lambda r: done(resources.replace_value(r.acting, key(r), r.body, _owner(r))),
             body=body,
             versioned=versioned,
         )
@@ -59,7 +59,7 @@ def resource_operations(resources: ResourceAdministration[ValueT]) -> Iterator[O
         yield rows.delete(
             one,
             texts.delete,
-            lambda r: done(resources.remove(r.acting, key(r), _owner(r))),
+            lambda r: done(resources.remove_value(r.acting, key(r), _owner(r))),
             versioned=versioned,
         )
 

@@ -4,10 +4,11 @@ Keycloak: 7.2 users, 7.3 clients
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from gateway.admin.access import AdminRole, ListingPage
-from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ScopeMappingAdministration
+from gateway.admin.access import AdminRole
+from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ScopeAdministration
 from gateway.admin.groups import QUERY_GROUPS
 from gateway.admin.roles import (
     MANAGE_CLIENT_ROLES,
@@ -16,8 +17,7 @@ from gateway.admin.roles import (
     VIEW_REALM_ROLES,
     MappedRoles,
     RoleAddress,
-    RoleMapping,
-    RoleUseCases,
+    RoleAdministration,
 )
 from gateway.admin.users import QUERY_USERS, VIEW_USERS
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
@@ -34,7 +34,14 @@ from gateway.http.admin.operations import (
     Resource,
     as_caller,
 )
-from gateway.http.admin.requests import AdminRequest, created, document, done
+from gateway.http.admin.requests import (
+    IS_BRIEF,
+    WANTS_BRIEF,
+    AdminRequest,
+    created,
+    document,
+    listing_page,
+)
 from gateway.http.replies import Reply
 
 _ONE: Final = "RoleRepresentation"
@@ -50,7 +57,7 @@ _HOLDERS: Final = {
 _SOME_OR_ALL: Final = Body(_ONE, Media.LIST, required=False)
 
 
-def role_operations(roles: RoleUseCases) -> tuple[Operation, ...]:
+def role_operations(roles: RoleAdministration) -> tuple[Operation, ...]:
     """Return every row about roles, and about the roles of users and groups."""
     realm = Resource(f"{REALM}/roles", "Roles", VIEW_REALM_ROLES, MANAGE_REALM_ROLES)
     client = Resource(
@@ -69,15 +76,15 @@ def role_operations(roles: RoleUseCases) -> tuple[Operation, ...]:
         *_container(roles, realm, (*VIEW_REALM_ROLES, AdminRole.MANAGE_IDENTITY_PROVIDERS)),
         *_container(roles, client, VIEW_CLIENT_ROLES),
         *_role(roles, by_id, "/{role_id}"),
-        *_holder(roles.mapping, "users/{user_id}", "a user"),
-        *_holder(roles.mapping, "groups/{group_id}", "a group"),
+        *_holder(roles, "users/{user_id}", "a user"),
+        *_holder(roles, "groups/{group_id}", "a group"),
     )
 
 
 def _container(
-    roles: RoleUseCases, rows: Resource, list_roles: tuple[AdminRole, ...]
+    roles: RoleAdministration, rows: Resource, list_roles: tuple[AdminRole, ...]
 ) -> tuple[Operation, ...]:
-    administration, members, one = roles.administration, roles.members, "/{role_name}"
+    one = "/{role_name}"
     return (
         rows.get(
             "",
@@ -90,16 +97,14 @@ def _container(
         rows.post(
             "",
             "Create a role",
-            lambda r: created(r, administration.create(r.acting, r.path.get("client_id"), r.body)),
+            lambda r: created(r, roles.create_role(r.acting, r.path.get("client_id"), r.body)),
             body=Body(_ONE),
         ),
         *_role(roles, rows, one),
         rows.get(
             f"{one}/users",
             "List the users with a role",
-            lambda r: document(
-                members.users(r.acting, _address(r), _page(r), brief=r.flag("briefRepresentation"))
-            ),
+            as_caller(roles.list_users_with_role, _address, page=listing_page, brief=WANTS_BRIEF),
             also=QUERY_USERS,
             returns="[UserRepresentation]",
             query=(*PAGING, BRIEF),
@@ -107,7 +112,7 @@ def _container(
         rows.get(
             f"{one}/groups",
             "List the groups with a role",
-            lambda r: document(members.groups(r.acting, _address(r), _page(r), brief=_is_brief(r))),
+            as_caller(roles.list_groups_with_role, _address, page=listing_page, brief=IS_BRIEF),
             also=QUERY_GROUPS,
             returns="[GroupRepresentation]",
             query=(*PAGING, BRIEF),
@@ -115,81 +120,71 @@ def _container(
     )
 
 
-def _role(roles: RoleUseCases, rows: Resource, one: str) -> tuple[Operation, ...]:
-    administration, parts = roles.administration, f"{one}/composites"
+def _role(roles: RoleAdministration, rows: Resource, one: str) -> tuple[Operation, ...]:
+    parts = f"{one}/composites"
     return (
         *rows.entities(
             one,
             _ONE,
-            gets=("Get a role", administration.get),
-            replaces=("Update a role", administration.replace),
-            deletes=("Delete a role", administration.remove),
+            gets=("Get a role", roles.get_role),
+            replaces=("Update a role", roles.replace_role),
+            deletes=("Delete a role", roles.remove_role),
             address=_address,
         ),
         rows.get(
             parts,
             "List the roles that a composite role contains",
-            lambda r: document(administration.composites(r.acting, _address(r), _query(r, None))),
+            as_caller(roles.list_composites, _address, query=lambda r: _query(r, None)),
             returns=_MANY,
             query=SEARCH,
         ),
         rows.post(
             parts,
             "Add roles to a composite role",
-            lambda r: done(administration.compose(r.acting, _address(r), r.body, add=True)),
+            as_caller(partial(roles.change_composites, add=True), _address),
             body=_ROLES,
             status=204,
         ),
         rows.delete(
             parts,
             "Remove roles from a composite role",
-            lambda r: done(administration.compose(r.acting, _address(r), r.body, add=False)),
+            as_caller(partial(roles.change_composites, add=False), _address),
             body=_ROLES,
         ),
         rows.get(
             f"{parts}/realm",
             "List the realm roles that a composite role contains",
-            lambda r: document(
-                administration.composites(r.acting, _address(r), RoleQuery(container=""))
-            ),
+            as_caller(roles.list_composites, _address, query=lambda _: RoleQuery(container="")),
             returns=_MANY,
         ),
         rows.get(
             f"{parts}/clients/{{part_id}}",
             "List the roles of a client that a composite role contains",
-            lambda r: document(
-                administration.composites(
-                    r.acting, _address(r), RoleQuery(container=r.path["part_id"])
-                )
+            as_caller(
+                roles.list_composites,
+                _address,
+                query=lambda r: RoleQuery(container=r.path["part_id"]),
             ),
             returns=_MANY,
         ),
     )
 
 
-async def _list_roles(roles: RoleUseCases, request: AdminRequest) -> Reply:
+async def _list_roles(roles: RoleAdministration, request: AdminRequest) -> Reply:
     """Return all roles of a container; a page where one is asked for, as in Keycloak."""
     first, maximum = request.number("first"), request.number("max")
     search = request.query.get("search") or ""
     query = _query(request, request.path.get("client_id", ""))
     if not search and (first is None or maximum is None):
         query = RoleQuery(container=query.container)
-    brief = _is_brief(request)
-    return await document(roles.administration.page(request.realm, query, brief=brief))
+    brief = IS_BRIEF(request)
+    return await document(roles.list_roles(request.realm, query, brief=brief))
 
 
 def _query(request: AdminRequest, container: str | None) -> RoleQuery:
     first, maximum = request.page()
     search = (request.query.get("search") or "").strip()
     return RoleQuery(container=container, search=search, first=first, maximum=maximum)
-
-
-def _page(request: AdminRequest) -> ListingPage:
-    return ListingPage(*request.page(ListingPage().maximum))
-
-
-def _is_brief(request: AdminRequest) -> bool:
-    return request.flag("briefRepresentation", default=True)
 
 
 def _address(request: AdminRequest) -> RoleAddress:
@@ -215,14 +210,14 @@ _SCOPE: Final = (
 )
 
 
-def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ...]:
+def _holder(mapping: RoleAdministration, holder: str, whom: str) -> tuple[Operation, ...]:
     path = f"{REALM}/{holder}/role-mappings"
     rows = Resource(path, f"Roles of {whom}", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "",
             f"List the roles assigned to {whom} that the caller may view",
-            as_caller(mapping.everything, _holder_of),
+            as_caller(mapping.list_mappings, _holder_of),
             returns="MappingsRepresentation",
         ),
         *_mappings(mapping, rows, _ASSIGNMENT, whom, "client_id", also=VIEW_CLIENT_ROLES),
@@ -230,7 +225,7 @@ def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ..
 
 
 def scope_mapping_operations(
-    mapping: ScopeMappingAdministration, holder: str, whom: str
+    mapping: ScopeAdministration, holder: str, whom: str
 ) -> tuple[Operation, ...]:
     """Return every row about the roles in the scope of a client, or of a client scope."""
     path = f"{REALM}/{holder}/scope-mappings"
@@ -239,7 +234,7 @@ def scope_mapping_operations(
         rows.get(
             "",
             f"List the roles in the scope of {whom}",
-            as_caller(mapping.everything, _holder_of),
+            as_caller(mapping.list_mappings, _holder_of),
             returns="MappingsRepresentation",
         ),
         *_mappings(mapping, rows, _SCOPE, whom, "container"),
@@ -247,7 +242,7 @@ def scope_mapping_operations(
 
 
 def _mappings(
-    mapping: RoleMapping | ScopeMappingAdministration,
+    mapping: RoleAdministration | ScopeAdministration,
     rows: Resource,
     summaries: tuple[str, ...],
     whom: str,
@@ -264,7 +259,7 @@ def _mappings(
         return MappedRoles(_holder_of(request), request.path.get(client))
 
     def share(kind: Share) -> AdminHandler:
-        return lambda r: document(mapping.share(r.acting, mapped(r), kind))
+        return lambda r: document(mapping.list_mapped_roles(r.acting, mapped(r), kind))
 
     containers = (("/realm", "realm roles", ()), (f"/clients/{{{client}}}", "client roles", also))
     for path, roles, required in containers:
@@ -274,15 +269,19 @@ def _mappings(
         yield rows.get(
             f"{path}/composite",
             texts[2],
-            lambda r: document(
-                mapping.share(r.acting, mapped(r), Share.EFFECTIVE, brief=_is_brief(r))
+            as_caller(
+                mapping.list_mapped_roles, mapped, share=lambda _: Share.EFFECTIVE, brief=IS_BRIEF
             ),
             also=required,
             returns=_MANY,
             query=(BRIEF,),
         )
-        yield rows.post(path, texts[3], as_caller(mapping.give, mapped), body=_ROLES, status=204)
-        yield rows.delete(path, texts[4], as_caller(mapping.take, mapped), body=_SOME_OR_ALL)
+        yield rows.post(
+            path, texts[3], as_caller(mapping.add_mapped_roles, mapped), body=_ROLES, status=204
+        )
+        yield rows.delete(
+            path, texts[4], as_caller(mapping.remove_mapped_roles, mapped), body=_SOME_OR_ALL
+        )
 
 
 def _holder_of(request: AdminRequest) -> RoleHolder:

@@ -37,7 +37,7 @@ class _Target:
 
 @dataclass(slots=True)
 class _Node:
-    """What may follow in a URL: a word, any segment, all other segments, or its end."""
+    """The possible next parts of a URL: a word, any segment, all other segments, or its end."""
 
     words: dict[str, "_Node"] = field(default_factory=dict)
     any: "_Node | None" = None
@@ -52,14 +52,14 @@ class AdminUrls(BaseRoute):
         self.endpoints = endpoints
         self._root = _Node()
         for template, endpoint in endpoints.items():
-            self._add(template.split("/")[1:], endpoint)
+            self._add_url(template.split("/")[1:], endpoint)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return the endpoint and the values of the placeholders, if there is one."""
         found = None
         # Most requests are for other URLs; an escaped letter is plain in this path.
         if scope["type"] == "http" and scope["path"].startswith(_BEGINNING):
-            found = _find(self._root, split_path(scope), ())
+            found = _find_target(self._root, split_path(scope), ())
         if found is None:
             return Match.NONE, {}
         target, values = found
@@ -69,7 +69,7 @@ class AdminUrls(BaseRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await scope["endpoint"](scope, receive, send)
 
-    def _add(self, template: Sequence[str], endpoint: ASGIApp) -> None:
+    def _add_url(self, template: Sequence[str], endpoint: ASGIApp) -> None:
         node = self._root
         target = _Target(endpoint, tuple(map(_name, filter(_is_placeholder, template))))
         for word in template:
@@ -84,7 +84,7 @@ class AdminUrls(BaseRoute):
         node.end = target
 
 
-def _find(
+def _find_target(
     node: _Node, segments: Sequence[str], values: tuple[str, ...]
 ) -> tuple[_Target, tuple[str, ...]] | None:
     if not segments:
@@ -92,9 +92,9 @@ def _find(
     first, others = segments[0], segments[1:]
     found = None
     if first in node.words:
-        found = _find(node.words[first], others, values)
+        found = _find_target(node.words[first], others, values)
     if found is None and node.any is not None and first:
-        found = _find(node.any, others, (*values, first))
+        found = _find_target(node.any, others, (*values, first))
     if found is None and node.rest is not None:
         found = node.rest, (*values, "/".join(segments))
     return found

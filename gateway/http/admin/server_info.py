@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from gateway import __version__
-from gateway.admin.access import Administrators, administers_the_server, require_administrator
+from gateway.admin.access import AdminAccess, administers_the_server, require_administrator
 from gateway.admin.client_scope_defaults import default_client_scopes
 from gateway.admin.components import Components
 from gateway.client_policies import CONDITIONS, EXECUTORS
@@ -56,7 +56,7 @@ def component_types(components: Components) -> dict[str, list[dict[str, Any]]]:
     """Return the providers by Keycloak's name of their type."""
     clients = [each for each in _authenticators(AuthenticatorRole.CLIENT) if each.id in METHODS]
     return {
-        **components.types(),
+        **components.list_types(),
         f"{_AUTHENTICATION}.Authenticator": _rendered(_authenticators(AuthenticatorRole.USER)),
         f"{_AUTHENTICATION}.ClientAuthenticator": _rendered(clients),
         f"{_AUTHENTICATION}.FormAction": _rendered(_authenticators(AuthenticatorRole.FORM_ACTION)),
@@ -115,7 +115,7 @@ class ServerInformation:
         self._login_themes = login_themes
         self._started_at = clock.now()
 
-    async def get(self, request: AdminRequest) -> Reply:
+    async def describe_server(self, request: AdminRequest) -> Reply:
         """Return the description; facts about the machine to administrators of the server only."""
         require_administrator(request.acting)
         machine = self._machine() if administers_the_server(request.acting) else None
@@ -169,22 +169,20 @@ class ServerInformation:
         )
 
 
-def server_operations(
-    information: ServerInformation, administrators: Administrators
-) -> tuple[Operation, ...]:
+def server_operations(information: ServerInformation, access: AdminAccess) -> tuple[Operation, ...]:
     """Return the rows about the server and the caller."""
     rows = Resource("/admin", "Server", Decided.BY_USE_CASE, Decided.BY_USE_CASE)
     return (
         rows.get(
             "/serverinfo",
             "Get the features and providers of the server",
-            information.get,
+            information.describe_server,
             returns="ServerInfoRepresentation",
         ),
         rows.get(
             "/{realm}/console/whoami",
             "Get the caller and its roles",
-            lambda r: document(administrators.who(r.acting, r.query.get("currentRealm"))),
+            lambda r: document(access.describe_caller(r.acting, r.query.get("currentRealm"))),
             returns="object",
             query=(Query("currentRealm"),),
         ),

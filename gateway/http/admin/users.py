@@ -4,13 +4,12 @@ The list of all current lockouts is our addition. Keycloak: 4.3 attack detection
 UPConfig
 """
 
-from http import HTTPStatus
 from typing import Any, Final
 
 from gateway.admin.access import AdminRole, ListingPage
-from gateway.admin.changes import Changes
-from gateway.admin.sessions import UserSessions
+from gateway.admin.sessions import SessionAdministration
 from gateway.admin.users import (
+    LOCKOUTS_PATH,
     QUERY_USERS,
     VIEW_USERS,
     LinkRequest,
@@ -23,7 +22,6 @@ from gateway.admin.users import (
     UserUseCases,
     read_attribute_query,
 )
-from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.refusals import MalformedBody
 from gateway.domain.users import UserQuery
 from gateway.http.admin.operations import (
@@ -41,12 +39,14 @@ from gateway.http.admin.operations import (
     for_realm,
 )
 from gateway.http.admin.requests import (
+    IS_BRIEF,
     AdminRequest,
     counted,
     document,
     document_reply,
     done,
     entity_reply,
+    listing_page,
 )
 from gateway.http.replies import JSON_UTF8, Reply, large_json_reply
 from gateway.protocol.requests import Parameters
@@ -57,9 +57,9 @@ _OWN: Final = ("username", "email", "firstName", "lastName")
 
 async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
     """Return a page of the users that match."""
-    page, query = ListingPage(*request.page(ListingPage().maximum)), _user_query(request)
+    page, query = listing_page(request), _user_query(request)
     brief = request.flag("briefRepresentation")
-    users = await listing.page(request.realm, request.rights, query, page, brief=brief)
+    users = await listing.list_users(request.realm, request.rights, query, page, brief=brief)
     if _asks_for_linked_users(request.query):
         return document_reply([])
     return await large_json_reply(users, content_type=JSON_UTF8)
@@ -67,16 +67,16 @@ async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
 
 async def count_users(listing: UserListing, request: AdminRequest) -> Reply:
     """Return how many users match, as a bare number."""
-    number = await listing.count(request.realm, request.rights, _user_query(request))
+    number = await listing.count_users(request.realm, request.rights, _user_query(request))
     return document_reply(0 if _asks_for_linked_users(request.query) else number)
 
 
 async def get_user(listing: UserListing, request: AdminRequest) -> Reply:
     """Return one user, with the metadata of its profile where they are asked for."""
-    user = await listing.one(request.realm, request.rights, request.path["user_id"])
+    user = await listing.get_user_document(request.realm, request.rights, request.path["user_id"])
     if not request.flag("userProfileMetadata"):
         return entity_reply(user)
-    return entity_reply(user, with_metadata(user, await listing.metadata(request.realm)))
+    return entity_reply(user, with_metadata(user, await listing.get_metadata(request.realm)))
 
 
 def _user_query(request: AdminRequest) -> UserQuery:
@@ -166,7 +166,6 @@ def _link_request(request: AdminRequest) -> LinkRequest:
 
 _USERS: Final = f"{REALM}/users"
 _USER: Final = f"{_USERS}/{{user_id}}"
-_LOCKOUTS: Final = "attack-detection/brute-force/users"
 _INSTANT: Final = "yyyy-MM-dd, or milliseconds since 1970"
 _FILTERS: Final = (
     *(Query(name) for name in ("username", "email", "firstName", "lastName", "q")),
@@ -178,7 +177,7 @@ _FILTERS: Final = (
 
 
 def user_operations(
-    users: UserUseCases, sessions: UserSessions, changes: Changes, mails: UserActionMails
+    users: UserUseCases, sessions: SessionAdministration, mails: UserActionMails
 ) -> tuple[Operation, ...]:
     """Return every row about users."""
     return (
@@ -187,7 +186,7 @@ def user_operations(
         *_credentials(users.credentials),
         *_groups(users.groups),
         *_sessions(sessions),
-        *_attack_detection(users.lockouts, changes),
+        *_attack_detection(users.lockouts),
         *action_mail_operations(mails),
     )
 
@@ -222,16 +221,16 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
         rows.get(
             "/{user_id}/unmanagedAttributes",
             "Get the attributes of a user that the user profile does not define",
-            for_realm(listing.unmanaged),
+            for_realm(listing.get_unmanaged_attributes),
             allowed=VIEW_USERS,
             returns="UnmanagedAttributes",
         ),
         *rows.entities(
             "/{user_id}",
             schema,
-            creates=("Create a user", users.creation.create),
-            replaces=(update, users.changes.update),
-            deletes=("Delete a user", users.changes.remove),
+            creates=("Create a user", users.administration.create_user),
+            replaces=(update, users.administration.update_user),
+            deletes=("Delete a user", users.administration.remove_user),
         ),
     )
 
@@ -243,7 +242,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
         rows.get(
             "",
             "Get the user profile: the attributes of users",
-            for_realm(profiles.read),
+            for_realm(profiles.get_profile),
             returns="UPConfig",
             versioned=True,
         ),
@@ -259,7 +258,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
         rows.get(
             "/metadata",
             "Get the metadata of the user profile, for forms",
-            for_realm(profiles.metadata),
+            for_realm(profiles.get_metadata),
             returns="UserProfileMetadata",
         ),
     )
@@ -268,7 +267,7 @@ def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
 async def _replace_profile(profiles: UserProfiles, request: AdminRequest) -> Reply:
     if not isinstance(request.body, dict | None):
         raise MalformedBody("no profile", shape=True)
-    return await document(profiles.replace(request.acting, request.body))
+    return await document(profiles.replace_profile(request.acting, request.body))
 
 
 def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
@@ -277,7 +276,7 @@ def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
         rows.get(
             "/credentials",
             "List the credentials of a user, without their secrets",
-            for_realm(credentials.list),
+            for_realm(credentials.list_credentials),
             returns="[CredentialRepresentation]",
         ),
         rows.get(
@@ -304,22 +303,24 @@ def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
         rows.put(
             "/credentials/{credential_id}/userLabel",
             "Set the label of a credential",
-            as_caller(credentials.label),
+            as_caller(credentials.label_credential),
             body=Body(media=Media.TEXT),
         ),
         rows.delete(
-            "/credentials/{credential_id}", "Delete a credential", as_caller(credentials.remove)
+            "/credentials/{credential_id}",
+            "Delete a credential",
+            as_caller(credentials.remove_credential),
         ),
         rows.post(
             "/credentials/{credential_id}/moveToFirst",
             "Move a credential before all others",
-            lambda r: _move(credentials, r),
+            as_caller(credentials.move_credential),
             status=204,
         ),
         rows.post(
             "/credentials/{credential_id}/moveAfter/{previous_id}",
             "Move a credential behind another",
-            lambda r: _move(credentials, r),
+            as_caller(credentials.move_credential),
             status=204,
         ),
         rows.put(
@@ -344,12 +345,6 @@ def _object_or_nothing(body: Any) -> dict[str, Any]:
     return body
 
 
-async def _move(credentials: UserCredentials, request: AdminRequest) -> Reply:
-    path = request.path
-    user_id, previous = path["user_id"], path.get("previous_id")
-    return await done(credentials.move(request.acting, user_id, path["credential_id"], previous))
-
-
 async def _disable(credentials: UserCredentials, request: AdminRequest) -> Reply:
     types = request.body
     is_list = isinstance(types, list) and all(isinstance(item, str) for item in types)
@@ -358,20 +353,21 @@ async def _disable(credentials: UserCredentials, request: AdminRequest) -> Reply
     return await done(credentials.require_user(request.realm, request.path["user_id"]))
 
 
+def _search(request: AdminRequest) -> str:
+    return request.text("search")
+
+
 def _groups(groups: UserGroups) -> tuple[Operation, ...]:
     rows = Resource(f"{_USER}/groups", "Groups of users", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "",
             "List the groups of a user",
-            lambda r: document(
-                groups.page(
-                    r.realm,
-                    r.path["user_id"],
-                    r.query.get("search") or "",
-                    ListingPage(*r.page()),
-                    brief=r.flag("briefRepresentation", default=True),
-                )
+            for_realm(
+                groups.list_groups,
+                search=_search,
+                page=lambda r: ListingPage(*r.page()),
+                brief=IS_BRIEF,
             ),
             returns="[GroupRepresentation]",
             query=(*SEARCH, BRIEF),
@@ -379,36 +375,34 @@ def _groups(groups: UserGroups) -> tuple[Operation, ...]:
         rows.get(
             "/count",
             "Count the groups of a user",
-            lambda r: counted(
-                groups.count(r.realm, r.path["user_id"], r.query.get("search") or "")
-            ),
+            for_realm(groups.count_groups, search=_search, reply=counted),
             returns="Count",
             query=SEARCH[:1],
         ),
-        rows.put("/{group_id}", "Add a user to a group", as_caller(groups.join)),
-        rows.delete("/{group_id}", "Remove a user from a group", as_caller(groups.leave)),
+        rows.put("/{group_id}", "Add a user to a group", as_caller(groups.join_group)),
+        rows.delete("/{group_id}", "Remove a user from a group", as_caller(groups.leave_group)),
     )
 
 
-def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
+def _sessions(sessions: SessionAdministration) -> tuple[Operation, ...]:
     rows = Resource(_USER, "Sessions of users", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "/sessions",
             "List the online sessions of a user",
-            for_realm(sessions.online),
+            for_realm(sessions.list_online_sessions_of_user),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
             "/offline-sessions/{client}",
             "List the offline sessions of a user with a client",
-            for_realm(sessions.offline),
+            for_realm(sessions.list_offline_sessions_of_user),
             returns="[UserSessionRepresentation]",
         ),
         rows.get(
             "/consents",
             "List the clients with offline tokens of a user",
-            for_realm(sessions.consents),
+            for_realm(sessions.list_consents),
             returns="[object]",
         ),
         rows.delete(
@@ -419,56 +413,36 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
         rows.post(
             "/logout",
             "End the sessions of a user and reject its earlier tokens",
-            as_caller(sessions.log_out),
+            as_caller(sessions.end_sessions_of_user),
             status=204,
             harmless="ending sessions gives no access: the user signs in again",
         ),
     )
 
 
-def _attack_detection(lockouts: Lockouts, changes: Changes) -> tuple[Operation, ...]:
-    rows = Resource(f"{REALM}/{_LOCKOUTS}", "Attack detection", VIEW_USERS, MANAGE_USERS)
+def _attack_detection(lockouts: Lockouts) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/{LOCKOUTS_PATH}", "Attack detection", VIEW_USERS, MANAGE_USERS)
     return (
         rows.get(
             "",
             "List the users that are locked out",
-            lambda r: _list_lockouts(lockouts, r),
+            for_realm(lockouts.render_lockouts),
             returns="[Lockout]",
         ),
         rows.delete(
             "",
             "Clear all login failures of the realm",
-            lambda r: _clear_failures(lockouts, changes, r),
+            as_caller(lockouts.clear_users),
         ),
         rows.get(
             "/{user_id}",
             "Get the login failures of a user",
-            lambda r: _get_lockout(lockouts, r),
+            for_realm(lockouts.render_status),
             returns="BruteForceStatus",
         ),
         rows.delete(
             "/{user_id}",
             "Clear the login failures of a user",
-            lambda r: _clear_failures(lockouts, changes, r),
+            as_caller(lockouts.clear_user),
         ),
     )
-
-
-async def _list_lockouts(lockouts: Lockouts, request: AdminRequest) -> Reply:
-    return document_reply([each.listed() for each in await lockouts.list(request.realm)])
-
-
-async def _get_lockout(lockouts: Lockouts, request: AdminRequest) -> Reply:
-    return document_reply((await lockouts.of_user(request.realm, request.path["user_id"])).status())
-
-
-async def _clear_failures(lockouts: Lockouts, changes: Changes, request: AdminRequest) -> Reply:
-    user_id = request.path.get("user_id", "")
-    if user_id:
-        await lockouts.clear(request.realm, user_id)
-    else:
-        await lockouts.clear_all(request.acting)
-    async with changes.begin(request.acting) as change:
-        path = f"{_LOCKOUTS}/{user_id}".rstrip("/")
-        change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
-    return Reply(HTTPStatus.NO_CONTENT)

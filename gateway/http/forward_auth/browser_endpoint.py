@@ -51,7 +51,7 @@ class SiteClients:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def find(self, realm: RealmEntry, site: Site) -> Client | None:
+    async def find_client(self, realm: RealmEntry, site: Site) -> Client | None:
         """Return the client; raises StoreUnavailable."""
         if site.client is None:
             return None
@@ -187,7 +187,7 @@ class SiteEndpoint(GuardedEndpoint):
         facts = exchange.facts
         try:
             host, server = _reported(facts)
-            site = (await self._sites.table()).find(host, server).site
+            site = (await self._sites.table()).find_site(host, server).site
         except (AmbiguousTarget, UnknownServer) as refusal:
             exchange.log.reason = facts.ignored or str(refusal)
             return prose_error(HTTPStatus.NOT_FOUND, UNMATCHED)
@@ -197,7 +197,7 @@ class SiteEndpoint(GuardedEndpoint):
         is_post = scope["method"] == "POST"
         if is_post:
             _require_own_page(facts, f"https://{host}")
-        parameters = Parameters.of(parse_form(scope["query_string"]))
+        parameters = Parameters.from_pairs(parse_form(scope["query_string"]))
         protocol = await self._context.request(realm, facts, parameters)
         visit = SiteVisit(site, host, protocol)
         form = await read_form(receive, facts.headers.values) if is_post else []
@@ -239,10 +239,7 @@ class SiteEndpoint(GuardedEndpoint):
 
 
 def _reported(facts: EdgeFacts) -> tuple[str, ProxyServer]:
-    """Return the host that the proxy reports, and its server; raises AmbiguousTarget.
-
-    The proxy's server for the gateway itself reports none, so it has no pages of sites.
-    """
+    """Return host and server that the proxy reports; raises AmbiguousTarget for the gateway."""
     reported, server = facts.headers.text(FORWARDED_HOST), facts.headers.text(PROXY_SERVER)
     if not facts.from_proxy or reported is None:
         raise AmbiguousTarget("no proxy reports a host")

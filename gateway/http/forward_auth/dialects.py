@@ -240,12 +240,7 @@ class Dialect(ABC):
     @staticmethod
     @abstractmethod
     def original(scope: Scope, headers: OriginalHeaders, scheme: str, path: str) -> OriginalRequest:
-        """Return the caller's request with the server of the proxy that received it.
-
-        Raises AmbiguousTarget where the proxy does not send one of both.
-
-        `path` is what follows the URL, as sent.
-        """
+        """Return the caller's request; raises AmbiguousTarget. `path` follows the URL."""
 
 
 class ForwardedRequest(Dialect):

@@ -49,8 +49,8 @@ from gateway.http.forward_auth.dialects import (
     is_shown_to_people,
     refusal,
 )
-from gateway.http.pages.page_values import ShownApplication
-from gateway.http.pages.views import NoAccessPage, SessionEndedPage, SiteView
+from gateway.http.pages.page_values import ShownApplication, View
+from gateway.http.pages.views import NoAccessPage, SessionEndedPage
 from gateway.http.realm_endpoint import GuardedEndpoint, RealmContext
 from gateway.http.replies import Reply, prose_error
 from gateway.protocol.requests import Parameters
@@ -95,7 +95,7 @@ class RefusalPages:
             return answer
         exchange.realm = realm
         exchange.security_headers = for_sites(realm.realm.security_headers)
-        client = await self._clients.find(realm, site)
+        client = await self._clients.find_client(realm, site)
         shown = None if client is None else client_display(client)
         view = self._view(
             refusal, site, original, headers, error_id=exchange.request_id, client=shown
@@ -119,7 +119,7 @@ class RefusalPages:
         *,
         error_id: str,
         client: ShownApplication | None,
-    ) -> SiteView:
+    ) -> View:
         wanted = _page_before(site, original, headers)
         if isinstance(refusal, Unauthenticated) and refusal.may_sign_in:
             return SessionEndedPage(sign_in_url=leading_to(SIGN_IN_PATH, wanted), client=client)
@@ -134,7 +134,7 @@ class RefusalPages:
         return replace(
             view,
             switch_action=leading_to(SIGN_OUT_PATH, wanted),
-            session_code=self._codes.issue(values, self._clock.now()),
+            session_code=self._codes.issue_code(values, self._clock.now()),
         )
 
 

@@ -43,14 +43,13 @@ from gateway.http.forward_auth.browser_endpoint import (
     set_session,
 )
 from gateway.http.forward_auth.refusals import RefusalPages, RefusedEndpoint
-from gateway.http.pages.page_values import ShownApplication
+from gateway.http.pages.page_values import ShownApplication, View
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
     LoggedOutPage,
     LogoutConfirmationPage,
     LogoutFrame,
     SignInFailedPage,
-    View,
 )
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import NOT_KEPT, Headers, Reply
@@ -95,7 +94,7 @@ class SiteSignInEndpoints:
         """Take the realm's response and return to the wanted URL."""
         visit = request.visit
         exchange.log.client = visit.site.client
-        name, pending = self._find(request)
+        name, pending = self._find_pending(request)
         try:
             signed_in = await self._sign_in.complete(visit, pending)
         except SignInFailed as failure:
@@ -110,7 +109,7 @@ class SiteSignInEndpoints:
         cookies = (set_session(visit.site, signed_in.value), remove_pending(name))
         return _redirect(signed_in.return_url, cookies)
 
-    def _find(self, request: SiteRequest) -> tuple[str, PendingSignIn | None]:
+    def _find_pending(self, request: SiteRequest) -> tuple[str, PendingSignIn | None]:
         """Return the sign-in that the response names, and the name of its cookie."""
         visit = request.visit
         name = pending_name(visit.request.parameters.get("state") or "")
@@ -124,7 +123,7 @@ class SiteSignInEndpoints:
     ) -> Reply:
         visit = request.visit
         exchange.log.reason = str(failure)
-        client = await self._clients.find(visit.request.realm, visit.site)
+        client = await self._clients.find_client(visit.request.realm, visit.site)
         view = SignInFailedPage(
             message=_DENIED if failure.is_denied else _EXPIRED,
             retry_url=leading_to(SIGN_IN_PATH, failure.return_url),
@@ -173,12 +172,14 @@ class SignOutHandler:
             return await self._signed_out(request, wanted, ())
         code = request.form.get("session_code", "")
         if not self._codes.holds(code, values, visit.request.now):
-            return await self._ask(request, wanted, self._codes.issue(values, visit.request.now))
+            return await self._ask(
+                request, wanted, self._codes.issue_code(values, visit.request.now)
+            )
         return await self._signed_out(request, wanted, await self._sign_out.end(visit, values))
 
     async def _ask(self, request: SiteRequest, wanted: str | None, code: str) -> Reply:
         action = leading_to(SIGN_OUT_PATH, wanted)
-        return await self._show(
+        return await self._show_page(
             request,
             lambda client: LogoutConfirmationPage(action=action, session_code=code, client=client),
         )
@@ -191,18 +192,18 @@ class SignOutHandler:
             location = (b"location", wanted.encode("ascii"))
             return Reply(HTTPStatus.SEE_OTHER, (location, *NOT_KEPT, *removal))
         view = _frames_page(frames, wanted or "") if frames else None
-        return await self._show(
+        return await self._show_page(
             request, lambda client: view or LoggedOutPage(client=client), removal
         )
 
-    async def _show(
+    async def _show_page(
         self,
         request: SiteRequest,
         view: Callable[[ShownApplication | None], View],
         headers: Headers = (),
     ) -> Reply:
         visit = request.visit
-        client = await self._clients.find(visit.request.realm, visit.site)
+        client = await self._clients.find_client(visit.request.realm, visit.site)
         shown = view(None if client is None else client_display(client))
         realm = visit.request.realm.realm
         page = await self._pages.page(shown, realm, request.preferences, client=client)

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gateway.domain.localization import LocalizedText
 from gateway.http.pages.action_views import ProfileInput
-from gateway.http.pages.page_values import Message
+from gateway.http.pages.page_values import Message, View
 
 
 class AccountIcon(StrEnum):
@@ -51,26 +51,26 @@ class AccountFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalInfoPage:
-    """The profile of the user. Form `account-profile-form`: a field for each attribute.
-
-    Without `action` the user may read it only. Links that are empty are not shown.
-    """
+class AccountView(View):
+    """A page of the console."""
 
     frame: AccountFrame
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalInfoPage(AccountView):
+    """The profile. Form `account-profile-form`; read only without `action`."""
+
     fields: tuple[ProfileInput, ...]
     action: str = ""
     update_email_url: str = ""
     delete_account_url: str = ""
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialRow:
-    """One credential. `label` is the name that the user gave, empty without one.
-
-    `facts` are further lines. Links that are empty are not shown.
-    """
+    """One credential with its `label`; `facts` are further lines, empty links are not shown."""
 
     label: str = field(default="", repr=False)
     created_at: datetime | None = None
@@ -94,16 +94,11 @@ class CredentialSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SigningInPage:
-    """The credentials of the user, each with links that begin an action.
+class SigningInPage(AccountView):
+    """The credentials of the user, with links that begin an action; empty links are not shown."""
 
-    `certificates_url` leads to the page of client certificates; empty: no link.
-    """
-
-    frame: AccountFrame
     sections: tuple[CredentialSection, ...]
     certificates_url: str = ""
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,18 +119,13 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceActivityPage:
-    """The sessions of the user, the current one first. Fields `session` and `others`.
+class DeviceActivityPage(AccountView):
+    """The sessions, the current one first; `has_others` counts offline ones too."""
 
-    `has_others` also where the others are offline sessions, which are not listed.
-    """
-
-    frame: AccountFrame
     action: str
     sessions: tuple[SessionRow, ...]
     has_others: bool
     may_end: bool = True
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,13 +148,11 @@ class ApplicationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApplicationsPage:
+class ApplicationsPage(AccountView):
     """The applications that the user uses or has given access to. Field `client`."""
 
-    frame: AccountFrame
     action: str
     applications: tuple[ApplicationRow, ...]
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +164,10 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsPage:
+class GroupsPage(AccountView):
     """The groups of the user."""
 
-    frame: AccountFrame
     groups: tuple[GroupRow, ...]
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,19 +183,7 @@ class CertificateRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CertificatesPage:
+class CertificatesPage(AccountView):
     """The client certificates that the user has signed in with."""
 
-    frame: AccountFrame
     certificates: tuple[CertificateRow, ...]
-    message: Message | None = None
-
-
-AccountView = (
-    PersonalInfoPage
-    | SigningInPage
-    | DeviceActivityPage
-    | ApplicationsPage
-    | GroupsPage
-    | CertificatesPage
-)

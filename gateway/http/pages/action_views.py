@@ -5,32 +5,23 @@ from enum import StrEnum
 
 from gateway.domain.localization import LocalizedText
 from gateway.domain.web_authn import RegistrationRequest
-from gateway.http.pages.page_values import Message, ShownApplication
+from gateway.http.pages.page_values import ActionPage, ClientPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatePasswordPage:
+class UpdatePasswordPage(ActionPage):
     """A new password. Form `kc-passwd-update-form`: password-new, -confirm, logout-sessions."""
 
-    action: str = field(repr=False)
     restart_url: str = field(repr=False)
     attempted_username: str = field(repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
     wrong_field: str = ""
     """The name of the field that the message is about; empty: none."""
-    may_cancel: bool = False
-    """Whether a button `cancel-aia` leads back: the client asked for it, and no one requires it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigureOtpPage:
-    """A new device for one-time codes. Form `kc-totp-settings-form`: totp, totpSecret, userLabel.
+class ConfigureOtpPage(ActionPage):
+    """A device for one-time codes. Form `kc-totp-settings-form`: totp, totpSecret, userLabel."""
 
-    `uri` is shown as a QR code, `shown_secret` as text, for applications that scan nothing.
-    """
-
-    action: str = field(repr=False)
     uri: str = field(repr=False)
     secret: str = field(repr=False)
     shown_secret: str = field(repr=False)
@@ -42,41 +33,30 @@ class ConfigureOtpPage:
     counter: int = 0
     label: str = field(default="", repr=False)
     needs_label: bool = False
-    client: ShownApplication | None = None
-    message: Message | None = None
     wrong_field: str = ""
-    may_cancel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveryCodesPage:
+class RecoveryCodesPage(ActionPage):
     """New recovery codes to save. Form `kc-recovery-codes-settings-form`.
 
     Fields `generatedRecoveryAuthnCodes`, `generatedAt`, `userLabel`, `logout-sessions`.
     """
 
-    action: str = field(repr=False)
     codes: tuple[str, ...] = field(repr=False)
     generated_at: int
     """Milliseconds since 1970."""
-    client: ShownApplication | None = None
-    message: Message | None = None
-    may_cancel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterKeyPage:
+class RegisterKeyPage(ActionPage):
     """A new security key or passkey. Form `register`: clientDataJSON, attestationObject, ...
 
     Further fields: `publicKeyCredentialId`, `transports`, `authenticatorAttachment`,
     `authenticatorLabel`, `error` and `logout-sessions`.
     """
 
-    action: str = field(repr=False)
     request: RegistrationRequest = field(repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
-    may_cancel: bool = False
 
 
 class ProfileInputKind(StrEnum):
@@ -92,10 +72,7 @@ class ProfileInputKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileInput:
-    """An attribute of the user profile. `label`, `hint` and labels of options may be `${key}`.
-
-    Errors are texts that have the label as their argument `{0}`.
-    """
+    """An attribute of the profile: texts may be `${key}`, errors have the label as `{0}`."""
 
     name: str
     label: str
@@ -112,70 +89,46 @@ class ProfileInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateProfilePage:
+class UpdateProfilePage(ActionPage):
     """The user's profile. Form `kc-update-profile-form`: a field for each attribute."""
 
-    action: str = field(repr=False)
     fields: tuple[ProfileInput, ...]
-    client: ShownApplication | None = None
-    message: Message | None = None
-    may_cancel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyEmailPage:
-    """The user opens the link of a mail. Form `kc-verify-email-form`: button `continue`, or again.
+class VerifyEmailPage(ActionPage):
+    """The user opens the link of a mail. Form `kc-verify-email-form`: `continue`, or again."""
 
-    `was_sent`: whether there is a mail to `email` already.
-    """
-
-    action: str = field(repr=False)
     email: str = field(repr=False)
     was_sent: bool = True
-    client: ShownApplication | None = None
-    message: Message | None = None
-    may_cancel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateEmailPage:
+class UpdateEmailPage(ActionPage):
     """Another address. Form `kc-update-email-form`: email, logout-sessions."""
 
-    action: str = field(repr=False)
     email: str = field(default="", repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
     wrong_field: str = ""
-    may_cancel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TermsPage:
+class TermsPage(ClientPage):
     """The terms of the realm, text `termsText`. Buttons `accept` and `cancel`."""
 
     action: str = field(repr=False)
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteCredentialPage:
-    """A credential that the user may delete. Buttons `accept` and `cancel-aia`.
+class DeleteCredentialPage(ActionPage):
+    """A credential to delete, or its type without `label`. Buttons `accept`, `cancel-aia`."""
 
-    Without a `label` its type is shown.
-    """
-
-    action: str = field(repr=False)
     credential_type: str
     label: str = field(default="", repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
-    may_cancel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteAccountPage:
+class DeleteAccountPage(ClientPage):
     """The deletion of the user's account. Buttons `accept` and `cancel-aia`."""
 
     action: str = field(repr=False)
-    client: ShownApplication | None = None
     may_cancel: bool = False

@@ -116,9 +116,6 @@ def safe_image(url: str) -> str:
 
 
 def safe_target(url: str) -> str:
-    """Return a verified URL that a page continues to, empty where it would run something.
-
-    It may have a scheme of its own: redirect URIs of native applications do.
-    """
+    """Return a verified URL, of any scheme that runs nothing; else empty."""
     scheme = url.partition(":")[0].lower()
     return "" if _CONTROL.search(url) or scheme in _RUN_BY_BROWSERS else url

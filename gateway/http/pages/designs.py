@@ -244,7 +244,7 @@ def _catalogs(folder: Path) -> dict[str, Catalog]:
 def _texts_in(folder: Path, suffix: str) -> dict[str, str]:
     try:
         return {
-            path.name: _read(path).decode("utf-8")
+            path.name: _read_file(path).decode("utf-8")
             for path in _files(folder)
             if path.suffix == suffix
         }
@@ -257,7 +257,7 @@ def _bytes_in(folder: Path) -> dict[str, bytes]:
     for path in _files(folder):
         if path.suffix not in MEDIA_TYPES or not _FILE_NAME.fullmatch(path.name):
             raise _refused(path, f"files that end with {', '.join(MEDIA_TYPES)}")
-        found[path.name] = _read(path)
+        found[path.name] = _read_file(path)
     return found
 
 
@@ -272,7 +272,7 @@ def _files(folder: Path) -> list[Path]:
     return found
 
 
-def _read(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     if path.stat().st_size > _LARGEST:
         raise _refused(path, f"files of at most {_LARGEST} bytes")
     return path.read_bytes()

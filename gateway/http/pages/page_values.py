@@ -1,6 +1,6 @@
 """What views of several pages have in common: texts, messages, the application."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gateway.domain.localization import LocalizedText
@@ -39,3 +39,45 @@ class ShownApplication:
     terms_url: str = ""
     home_url: str = ""
     """`baseUrl`, resolved: where "back to application" leads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The values of a page; `PAGES` of the renderer has every kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientPage(View):
+    """A page in the sign-in to an application, or in its logout."""
+
+    client: ShownApplication | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePage(ClientPage):
+    """A page with a message above its content."""
+
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormPage(MessagePage):
+    """A page with a form, which is sent to the URL `action`."""
+
+    action: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowPage(FormPage):
+    """The form of a step of a sign-in."""
+
+    offers_other_ways: bool = False
+    """A button leads to `SelectAuthenticatorPage`. Form `kc-select-try-another-way-form`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionPage(FormPage):
+    """The form of a required action."""
+
+    may_cancel: bool = False
+    """Whether a button `cancel-aia` leads back: the client asked for it, and no one requires it."""

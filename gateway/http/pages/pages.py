@@ -9,8 +9,8 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.localization import Catalog, LocalePreferences, Texts, fallbacks, select_locale
 from gateway.domain.ports.lookups import RealmTexts
 from gateway.domain.realm import Realm
+from gateway.http.pages.page_values import View
 from gateway.http.pages.renderer import LanguageUrl, PageFrame, PageRenderer
-from gateway.http.pages.views import View
 from gateway.http.replies import Reply
 
 _NO_PREFERENCES = LocalePreferences()
@@ -38,10 +38,7 @@ class Pages:
         self._texts = texts
 
     async def reply(self, view: View, visit: PageVisit, status: int = HTTPStatus.OK) -> Reply:
-        """Return the page as a response, with its headers.
-
-        While the database is unavailable the realm's own texts are left out.
-        """
+        """Return the page as a response; without the database the realm's texts are left out."""
         return self._renderer.reply(view, await self._frame(visit), status)
 
     async def texts(self, visit: PageVisit) -> Texts:
@@ -53,7 +50,7 @@ class Pages:
         locale = select_locale(realm.localization, visit.preferences)
         texts: Mapping[str, Catalog] = {}
         with suppress(StoreUnavailable):
-            texts = await self._texts.find(realm.id, fallbacks(locale))
+            texts = await self._texts.find_texts(realm.id, fallbacks(locale))
         return PageFrame(
             realm=realm,
             locale=locale,

@@ -54,7 +54,7 @@ from gateway.http.pages.content_security_policy import (
     safe_target,
 )
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs, parse_color
-from gateway.http.pages.page_values import ShownApplication
+from gateway.http.pages.page_values import ShownApplication, View
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
@@ -87,7 +87,6 @@ from gateway.http.pages.views import (
     SessionEndedPage,
     SignInFailedPage,
     UsernamePage,
-    View,
 )
 from gateway.http.replies import Headers, Reply
 
@@ -101,10 +100,7 @@ Title = Callable[[Any, Texts], str]
 
 @dataclass(frozen=True, slots=True)
 class PageKind:
-    """How a kind of page is rendered. `name` is that of the template.
-
-    `data-page-id` is the name after `id_prefix`.
-    """
+    """How a page is rendered: template `name`, and `data-page-id` after `id_prefix`."""
 
     name: str
     title: Title

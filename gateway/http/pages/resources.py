@@ -85,7 +85,7 @@ class Resources:
         }
         return cls(designs.version, {**designs.built_in.static, **themed})
 
-    def find(self, path: str) -> bytes | None:
+    def find_file(self, path: str) -> bytes | None:
         """Return the content of a file, None where there is none."""
         accent = _ACCENT.fullmatch(path)
         color = parse_color(accent.group(1)) if accent else None
@@ -109,7 +109,7 @@ class ResourceEndpoint(GuardedEndpoint):
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
         version, path = scope["path_params"]["version"], scope["path_params"]["path"]
-        content = self._resources.find(path) if _VERSION.fullmatch(version) else None
+        content = self._resources.find_file(path) if _VERSION.fullmatch(version) else None
         if content is None:
             return prose_error(HTTPStatus.NOT_FOUND, UNMATCHED)
         kept = _FOR_EVER if version == self._resources.version else b"no-cache"

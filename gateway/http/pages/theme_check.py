@@ -2,36 +2,36 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from jinja2 import TemplateError
 
 from gateway.domain.realm import Realm
 from gateway.domain.tables import build_value, read_table
 from gateway.http.pages.designs import Designs, load_designs, template_refused
-from gateway.http.pages.renderer import PageFrame, PageRenderer
+from gateway.http.pages.page_values import View
+from gateway.http.pages.renderer import PAGES, PageFrame, PageRenderer
 from gateway.http.pages.resources import ResourceUrls
-from gateway.http.pages.views import View
 
 _REALM: Final = Realm("check", "check")
 _TABLE: Final = read_table("gateway.http.pages", "samples.toml")
-_VIEWS: Final[Mapping[str, type]] = {each.__name__: each for each in get_args(View)}
+_VIEWS: Final[Mapping[str, type]] = {each.__name__: each for each in PAGES}
 
 
-def _resolve(value: Any) -> Any:
+def _resolve_names(value: Any) -> Any:
     """Replace each `@name` in a sample by the shared value of that name."""
     match value:
         case str() if value.startswith("@"):
-            return _resolve(_TABLE["shared"][value[1:]])
+            return _resolve_names(_TABLE["shared"][value[1:]])
         case dict():
-            return {name: _resolve(each) for name, each in value.items()}
+            return {name: _resolve_names(each) for name, each in value.items()}
         case list():
-            return [_resolve(each) for each in value]
+            return [_resolve_names(each) for each in value]
     return value
 
 
 def _read_sample(page: str, **members: Any) -> View:
-    view: View = build_value(_VIEWS[page], _resolve(members))
+    view: View = build_value(_VIEWS[page], _resolve_names(members))
     return view
 
 

@@ -12,98 +12,78 @@ from enum import StrEnum
 
 from gateway.domain.localization import LocalizedText
 from gateway.domain.web_authn import AssertionRequest
-from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
-    ConfigureOtpPage,
-    DeleteAccountPage,
-    DeleteCredentialPage,
     ProfileInput,
-    RecoveryCodesPage,
-    RegisterKeyPage,
-    TermsPage,
-    UpdateEmailPage,
-    UpdatePasswordPage,
-    UpdateProfilePage,
-    VerifyEmailPage,
 )
-from gateway.http.pages.page_values import Message, ShownApplication
+from gateway.http.pages.page_values import (
+    ClientPage,
+    FlowPage,
+    FormPage,
+    Message,
+    MessagePage,
+    ShownApplication,
+    View,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterPage:
+class RegisterPage(FormPage):
     """A new account. Form `kc-register-form`: a field for each attribute, and the password twice.
 
     Fields `password`, `password-confirm` and `termsAccepted`.
     """
 
-    action: str = field(repr=False)
     login_url: str = field(repr=False)
     """Where the link back to the page of the sign-in leads."""
     fields: tuple[ProfileInput, ...]
     asks_password: bool = True
     asks_terms: bool = False
-    client: ShownApplication | None = None
-    message: Message | None = None
     wrong_field: str = field(default="")
     """The name of the field that the message is about; empty: none, or several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredPage:
+class RegisteredPage(MessagePage):
     """What follows the form where the address is verified: the same for every address."""
 
     login_url: str = field(repr=False)
     email: str = field(repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResetPasswordPage:
+class ResetPasswordPage(FormPage):
     """A user who has forgotten a password. Form `kc-reset-password-form`: username."""
 
-    action: str = field(repr=False)
     login_url: str = field(repr=False)
     username: str = field(default="", repr=False)
     username_label: str = "usernameOrEmail"
     """The key of a text: what the realm accepts as the name of a user."""
-    client: ShownApplication | None = None
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResetMailSentPage:
+class ResetMailSentPage(MessagePage):
     """What the page says once the name was sent: the same for every name."""
 
     login_url: str = field(repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResetOtpPage:
+class ResetOtpPage(FormPage):
     """Which device is removed. Form `kc-otp-reset-form`: selectedCredentialId (radio)."""
 
-    action: str = field(repr=False)
     devices: tuple[tuple[str, str], ...] = field(repr=False)
     """The ids of their credentials, and the names that they were given."""
-    client: ShownApplication | None = None
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionEndedPage:
-    """A form was sent without a session: the service has received nothing of it.
-
-    After a sign-in in another tab the browser can send the form again, by a reload of this page.
-    """
+class SessionEndedPage(ClientPage):
+    """A form was sent without a session; after a sign-in in another tab it can be sent again."""
 
     sign_in_url: str = field(repr=False)
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoAccessPage:
+class NoAccessPage(ClientPage):
     """The caller may not have what was asked for. Form `switch-user`: hidden session_code."""
 
     username: str = field(default="", repr=False)
@@ -112,21 +92,16 @@ class NoAccessPage:
     """Where the form that signs out leads, and from there to the sign-in; empty: no form."""
     session_code: str = field(default="", repr=False)
     error_id: str = ""
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignInFailedPage:
+class SignInFailedPage(ClientPage):
     """The browser is not signed in."""
 
     message: LocalizedText
     retry_url: str = field(default="", repr=False)
     """Where a new sign-in begins; empty: no link."""
     error_id: str = ""
-    client: ShownApplication | None = None
-
-
-SiteView = SessionEndedPage | NoAccessPage | SignInFailedPage
 
 
 class UsernameLabel(StrEnum):
@@ -140,13 +115,9 @@ class UsernameLabel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoginPage:
+class LoginPage(FlowPage):
     """User name and password. Form `kc-form-login`: username, password, rememberMe."""
 
-    action: str = field(repr=False)
-    """The URL that the form is sent to."""
-    client: ShownApplication | None = None
-    message: Message | None = None
     username: str = field(default="", repr=False)
     """What the field contains already: a login_hint, or what was typed."""
     username_label: UsernameLabel = UsernameLabel.USERNAME_OR_EMAIL
@@ -157,40 +128,30 @@ class LoginPage:
     """Empty: no link."""
     registration_url: str = field(default="", repr=False)
     """Empty: no link."""
-    offers_other_ways: bool = False
-    """A button leads to `SelectAuthenticatorPage`. Form `kc-select-try-another-way-form`."""
     passkeys: AssertionRequest | None = None
     """Passkeys are accepted too, by autofill and a button. Form `webauth`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsernamePage:
+class UsernamePage(FlowPage):
     """User name alone. Form `kc-form-login`: username, rememberMe."""
 
-    action: str = field(repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
     username: str = field(default="", repr=False)
     username_label: UsernameLabel = UsernameLabel.USERNAME_OR_EMAIL
     offers_remember_me: bool = False
     remember_me: bool = False
     registration_url: str = field(default="", repr=False)
-    offers_other_ways: bool = False
     passkeys: AssertionRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PasswordPage:
+class PasswordPage(FlowPage):
     """Password of a user who is known: second page of a flow, or signing in again."""
 
-    action: str = field(repr=False)
     restart_url: str = field(repr=False)
     """Where "restart login" leads: `login-actions/restart`."""
     attempted_username: str = field(repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
     reset_password_url: str = field(default="", repr=False)
-    offers_other_ways: bool = False
     passkeys: AssertionRequest | None = None
 
 
@@ -203,35 +164,27 @@ class OneTimeCodeDevice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneTimeCodePage:
+class OneTimeCodePage(FlowPage):
     """One-time code. Form `kc-otp-login-form`: otp, selectedCredentialId (radio for several)."""
 
-    action: str = field(repr=False)
     restart_url: str = field(repr=False)
     attempted_username: str = field(repr=False)
     devices: tuple[OneTimeCodeDevice, ...] = ()
     selected_device: str = ""
     """The id that is chosen already; empty: the first."""
-    client: ShownApplication | None = None
-    message: Message | None = None
-    offers_other_ways: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityKeyPage:
+class SecurityKeyPage(FlowPage):
     """A security key or passkey. Form `webauth`: credentialId, clientDataJSON, signature, ...
 
     The ids of the user's keys are in the form `authn_select`: authn_use_chk.
     """
 
-    action: str = field(repr=False)
     request: AssertionRequest = field(repr=False)
     restart_url: str = field(repr=False)
     attempted_username: str = field(default="", repr=False)
     """Empty: the key says who signs in."""
-    client: ShownApplication | None = None
-    message: Message | None = None
-    offers_other_ways: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +197,7 @@ class SignInWay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectAuthenticatorPage:
+class SelectAuthenticatorPage(ClientPage):
     """The ways to go on. Form `kc-select-credential-form`: buttons authenticationExecution."""
 
     action: str = field(repr=False)
@@ -252,21 +205,16 @@ class SelectAuthenticatorPage:
     restart_url: str = field(repr=False)
     attempted_username: str = field(default="", repr=False)
     """Empty: no user is named yet."""
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveryCodePage:
+class RecoveryCodePage(FlowPage):
     """The next recovery code. Form `kc-recovery-code-login-form`: recoveryCodeInput."""
 
-    action: str = field(repr=False)
     restart_url: str = field(repr=False)
     attempted_username: str = field(repr=False)
     number: str
     """Which code of the user's list is the next, from 1."""
-    client: ShownApplication | None = None
-    message: Message | None = None
-    offers_other_ways: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +226,7 @@ class ConsentScope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsentPage:
+class ConsentPage(View):
     """What a client asks for. Buttons `accept` and `cancel`, hidden `code`."""
 
     action: str = field(repr=False)
@@ -288,19 +236,16 @@ class ConsentPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogoutConfirmationPage:
+class LogoutConfirmationPage(ClientPage):
     """The question before a logout. Button `kc-logout` named confirmLogout, hidden session_code."""
 
     action: str = field(repr=False)
     session_code: str = field(repr=False)
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedOutPage:
+class LoggedOutPage(ClientPage):
     """The session has ended and no redirect was asked for."""
-
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +257,7 @@ class LogoutFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrontChannelLogoutPage:
+class FrontChannelLogoutPage(View):
     """A frame for each client; then the browser goes to `continue_url`, by script or by a link."""
 
     frames: tuple[LogoutFrame, ...]
@@ -321,7 +266,7 @@ class FrontChannelLogoutPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceCodePage:
+class DeviceCodePage(View):
     """The code that a device shows. Field device_user_code."""
 
     action: str = field(repr=False)
@@ -330,7 +275,7 @@ class DeviceCodePage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceDonePage:
+class DeviceDonePage(View):
     """The device is connected, or not; `message` says more than the default text."""
 
     succeeded: bool
@@ -338,45 +283,41 @@ class DeviceDonePage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlreadySignedInPage:
+class AlreadySignedInPage(ClientPage):
     """The user signed in elsewhere meanwhile, in another tab for instance."""
 
     continue_url: str = field(default="", repr=False)
     """Empty: no link but that to the client."""
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageExpiredPage:
+class PageExpiredPage(ClientPage):
     """A step out of order: restart the sign-in, or continue at its current step."""
 
     restart_url: str = field(repr=False)
     continue_url: str = field(repr=False)
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorPage:
+class ErrorPage(ClientPage):
     """A plain sentence, the id of the request for the administrator, a link back."""
 
     message: LocalizedText
     error_id: str = ""
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InfoPage:
+class InfoPage(ClientPage):
     """A sentence and a link, for what has no page of its own."""
 
     message: LocalizedText
     title: LocalizedText | None = None
     """Empty: the message is the title."""
     continue_url: str = field(default="", repr=False)
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmLinkPage:
+class ConfirmLinkPage(ClientPage):
     """What the link of a mail will do, before it does it. Field `key`, one button."""
 
     action: str = field(repr=False)
@@ -384,76 +325,29 @@ class ConfirmLinkPage:
     message: LocalizedText
     actions: tuple[str, ...] = ()
     """Aliases of required actions that the link begins, listed below the message."""
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequiredActionPage:
+class RequiredActionPage(ClientPage):
     """Actions that are required of the user and that no page performs."""
 
     actions: tuple[str, ...]
     """Aliases, as `VERIFY_EMAIL`; shown by the text `requiredAction.<alias>`."""
-    client: ShownApplication | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CertificatePage:
+class CertificatePage(FormPage):
     """Whom a certificate signs in. Form `kc-x509-login-info`: buttons login and cancel."""
 
-    action: str = field(repr=False)
     subject: str
     """The name of the certificate, as Keycloak writes it."""
     username: str = field(repr=False)
-    client: ShownApplication | None = None
-    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormPostPage:
+class FormPostPage(View):
     """The response for a client, sent by the browser. OAuth 2.0 Form Post Response Mode 2."""
 
     action: str = field(repr=False)
     """The client's redirect URI, verified."""
     fields: tuple[tuple[str, str], ...] = field(repr=False)
-
-
-View = (
-    LoginPage
-    | UsernamePage
-    | PasswordPage
-    | OneTimeCodePage
-    | SecurityKeyPage
-    | RegisterKeyPage
-    | UpdatePasswordPage
-    | ConfigureOtpPage
-    | UpdateProfilePage
-    | RegisterPage
-    | RegisteredPage
-    | ResetPasswordPage
-    | ResetMailSentPage
-    | ResetOtpPage
-    | CertificatePage
-    | RecoveryCodePage
-    | RecoveryCodesPage
-    | TermsPage
-    | VerifyEmailPage
-    | UpdateEmailPage
-    | DeleteCredentialPage
-    | DeleteAccountPage
-    | SelectAuthenticatorPage
-    | ConsentPage
-    | LogoutConfirmationPage
-    | LoggedOutPage
-    | FrontChannelLogoutPage
-    | DeviceCodePage
-    | DeviceDonePage
-    | AlreadySignedInPage
-    | PageExpiredPage
-    | ErrorPage
-    | InfoPage
-    | ConfirmLinkPage
-    | RequiredActionPage
-    | FormPostPage
-    | AccountView
-    | SiteView
-)

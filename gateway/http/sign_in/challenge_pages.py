@@ -1,11 +1,11 @@
-"""The page for each form that a sign-in asks for: one line of `_VIEWS` each.
+"""The page of each form that a sign-in asks for: one line of `_PAGES` each.
 
 Keycloak: 16.1 required actions
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
 from gateway.domain.authentication import Challenge, FormName, ProfileField
 from gateway.domain.flows import CODE_FORM, PASSKEY_FORM, PASSWORD_FORM, SECURITY_KEY_FORM, FlowUse
@@ -26,7 +26,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
     VerifyEmailPage,
 )
-from gateway.http.pages.page_values import Message, MessageKind, ShownApplication
+from gateway.http.pages.page_values import Message, MessageKind, ShownApplication, View
 from gateway.http.pages.views import (
     CertificatePage,
     LoginPage,
@@ -44,7 +44,6 @@ from gateway.http.pages.views import (
     SignInWay,
     UsernameLabel,
     UsernamePage,
-    View,
 )
 
 _INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
@@ -74,7 +73,7 @@ def profile_input(shown: ProfileField) -> ProfileInput:
 
 
 def _input_kind(shown: ProfileField) -> ProfileInputKind:
-    """Return the element: what is read only is not chosen, and several values need lines."""
+    """Return the element: a read-only field has no choice, and several values need lines."""
     if shown.multivalued:
         return ProfileInputKind.TEXTAREA
     kind = _INPUT_KINDS.get(shown.display.input_type, ProfileInputKind.TEXT)
@@ -109,14 +108,69 @@ class PagePlace:
 
 
 def challenge_view(challenge: Challenge, place: PagePlace) -> View:
-    """Return the page of a challenge."""
-    return _VIEWS[challenge.form](challenge, place)
+    """Return the page of a challenge: each field of the page is the value of its name."""
+    form = challenge.form
+    if form is FormName.USERNAME_PASSWORD and challenge.username_fixed:
+        form = FormName.PASSWORD
+    page, values = _PAGES[form], _page_values(challenge, place)
+    view: View = page(
+        **{each.name: values[each.name] for each in fields(page) if each.name in values}
+    )
+    return view
+
+
+def _page_values(challenge: Challenge, place: PagePlace) -> dict[str, Any]:
+    """Return the values that pages have fields for, by name of the field."""
+    sent, links = challenge.fields, place.other_flows
+    devices: tuple[object, ...] = tuple((each.id, each.label) for each in challenge.devices)
+    if challenge.form is FormName.ONE_TIME_CODE:
+        devices = tuple(OneTimeCodeDevice(each.id, each.label) for each in challenge.devices)
+    values: dict[str, Any] = {
+        "action": place.action,
+        "asks_password": challenge.asks_password,
+        "asks_terms": challenge.asks_terms,
+        "attempted_username": sent.get("username", ""),
+        "client": place.client,
+        "credential_type": sent.get("type", ""),
+        "devices": devices,
+        "email": sent.get("email", ""),
+        "fields": tuple(map(profile_input, challenge.profile)),
+        "label": sent.get("label", ""),
+        "login_url": place.restart_url,
+        "may_cancel": challenge.may_cancel,
+        "message": _message(challenge),
+        "number": sent.get("number", ""),
+        "offers_other_ways": bool(challenge.other_ways),
+        "offers_remember_me": challenge.remember_me_offered,
+        "passkeys": challenge.assertion,
+        "registration_url": links.get(FlowUse.REGISTRATION, ""),
+        "remember_me": sent.get("rememberMe") == _ON,
+        "reset_password_url": links.get(FlowUse.RESET_CREDENTIALS, ""),
+        "restart_url": place.restart_url,
+        "selected_device": challenge.selected_device or "",
+        "subject": sent.get("subject", ""),
+        "username": sent.get("username", ""),
+        "username_label": _label(place.login),
+        "was_sent": "sent" in sent,
+        "ways": tuple(_way(*each) for each in challenge.other_ways),
+        "wrong_field": challenge.error_field or "",
+    }
+    # A page that needs one of these is not made without it.
+    request = challenge.assertion or challenge.registration
+    if request is not None:
+        values["request"] = request
+    for made in (challenge.enrollment, challenge.recovery_codes):
+        if made is not None:
+            values |= {each.name: getattr(made, each.name) for each in fields(made)}
+    return values
 
 
 def _message(challenge: Challenge) -> Message | None:
     if challenge.message is None:
         return None
     kind = MessageKind.ERROR if challenge.is_error else MessageKind.INFO
+    if challenge.form is FormName.DELETE_CREDENTIAL:
+        kind = MessageKind.WARNING
     return Message(LocalizedText(challenge.message, challenge.message_arguments), kind)
 
 
@@ -126,274 +180,6 @@ def _label(login: LoginSettings) -> UsernameLabel:
     if login.login_with_email_allowed:
         return UsernameLabel.USERNAME_OR_EMAIL
     return UsernameLabel.USERNAME
-
-
-def _login(challenge: Challenge, place: PagePlace) -> View:
-    if challenge.username_fixed:
-        return _password(challenge, place)
-    return LoginPage(
-        action=place.action,
-        client=place.client,
-        message=_message(challenge),
-        username=challenge.fields.get("username", ""),
-        username_label=_label(place.login),
-        offers_remember_me=challenge.remember_me_offered,
-        remember_me=challenge.fields.get("rememberMe") == _ON,
-        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
-        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
-        offers_other_ways=bool(challenge.other_ways),
-        passkeys=challenge.assertion,
-    )
-
-
-def _username(challenge: Challenge, place: PagePlace) -> View:
-    return UsernamePage(
-        action=place.action,
-        client=place.client,
-        message=_message(challenge),
-        username=challenge.fields.get("username", ""),
-        username_label=_label(place.login),
-        offers_remember_me=challenge.remember_me_offered,
-        remember_me=challenge.fields.get("rememberMe") == _ON,
-        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
-        offers_other_ways=bool(challenge.other_ways),
-        passkeys=challenge.assertion,
-    )
-
-
-def _password(challenge: Challenge, place: PagePlace) -> View:
-    return PasswordPage(
-        action=place.action,
-        restart_url=place.restart_url,
-        attempted_username=challenge.fields.get("username", ""),
-        client=place.client,
-        message=_message(challenge),
-        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
-        offers_other_ways=bool(challenge.other_ways),
-        passkeys=challenge.assertion,
-    )
-
-
-def _code(challenge: Challenge, place: PagePlace) -> View:
-    return OneTimeCodePage(
-        action=place.action,
-        restart_url=place.restart_url,
-        attempted_username=challenge.fields.get("username", ""),
-        devices=tuple(OneTimeCodeDevice(each.id, each.label) for each in challenge.devices),
-        selected_device=challenge.selected_device or "",
-        client=place.client,
-        message=_message(challenge),
-        offers_other_ways=bool(challenge.other_ways),
-    )
-
-
-def _new_password(challenge: Challenge, place: PagePlace) -> View:
-    return UpdatePasswordPage(
-        action=place.action,
-        restart_url=place.restart_url,
-        attempted_username=challenge.fields.get("username", ""),
-        client=place.client,
-        message=_message(challenge),
-        wrong_field=challenge.error_field or "",
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _new_device(challenge: Challenge, place: PagePlace) -> View:
-    device = challenge.enrollment
-    if device is None:
-        raise ValueError("a form for a new device has the device")
-    return ConfigureOtpPage(
-        action=place.action,
-        uri=device.uri,
-        secret=device.secret,
-        shown_secret=device.shown_secret,
-        algorithm=device.algorithm,
-        digits=device.digits,
-        counted=device.counted,
-        period=device.period,
-        counter=device.counter,
-        label=challenge.fields.get("userLabel", ""),
-        needs_label=device.needs_label,
-        client=place.client,
-        message=_message(challenge),
-        wrong_field=challenge.error_field or "",
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _profile(challenge: Challenge, place: PagePlace) -> View:
-    return UpdateProfilePage(
-        action=place.action,
-        fields=tuple(map(profile_input, challenge.profile)),
-        client=place.client,
-        message=_message(challenge),
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _register(challenge: Challenge, place: PagePlace) -> View:
-    return RegisterPage(
-        action=place.action,
-        login_url=place.restart_url,
-        fields=tuple(map(profile_input, challenge.profile)),
-        asks_password=challenge.asks_password,
-        asks_terms=challenge.asks_terms,
-        client=place.client,
-        message=_message(challenge),
-        wrong_field=challenge.error_field or "",
-    )
-
-
-def _registered(challenge: Challenge, place: PagePlace) -> View:
-    return RegisteredPage(
-        login_url=place.restart_url,
-        email=challenge.fields.get("email", ""),
-        client=place.client,
-        message=_message(challenge),
-    )
-
-
-def _forgotten_password(challenge: Challenge, place: PagePlace) -> View:
-    return ResetPasswordPage(
-        action=place.action,
-        login_url=place.restart_url,
-        username=challenge.fields.get("username", ""),
-        username_label=_label(place.login),
-        client=place.client,
-        message=_message(challenge),
-    )
-
-
-def _reset_mail_sent(challenge: Challenge, place: PagePlace) -> View:
-    return ResetMailSentPage(
-        login_url=place.restart_url, client=place.client, message=_message(challenge)
-    )
-
-
-def _reset_device(challenge: Challenge, place: PagePlace) -> View:
-    return ResetOtpPage(
-        action=place.action,
-        devices=tuple((each.id, each.label) for each in challenge.devices),
-        client=place.client,
-        message=_message(challenge),
-    )
-
-
-def _recovery_code(challenge: Challenge, place: PagePlace) -> View:
-    return RecoveryCodePage(
-        action=place.action,
-        restart_url=place.restart_url,
-        attempted_username=challenge.fields.get("username", ""),
-        number=challenge.fields.get("number", ""),
-        client=place.client,
-        message=_message(challenge),
-        offers_other_ways=bool(challenge.other_ways),
-    )
-
-
-def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
-    made = challenge.recovery_codes
-    if made is None:
-        raise ValueError("a form for new recovery codes has the codes")
-    return RecoveryCodesPage(
-        action=place.action,
-        codes=made.codes,
-        generated_at=made.generated_at,
-        client=place.client,
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _security_key(challenge: Challenge, place: PagePlace) -> View:
-    if challenge.assertion is None:
-        raise ValueError("a form for a key has what the key is asked for")
-    return SecurityKeyPage(
-        action=place.action,
-        request=challenge.assertion,
-        restart_url=place.restart_url,
-        attempted_username=challenge.fields.get("username", ""),
-        client=place.client,
-        message=_message(challenge),
-        offers_other_ways=bool(challenge.other_ways),
-    )
-
-
-def _new_key(challenge: Challenge, place: PagePlace) -> View:
-    if challenge.registration is None:
-        raise ValueError("a form for a new key has what the key is to be")
-    return RegisterKeyPage(
-        action=place.action,
-        request=challenge.registration,
-        client=place.client,
-        message=_message(challenge),
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _verify_email(challenge: Challenge, place: PagePlace) -> View:
-    return VerifyEmailPage(
-        action=place.action,
-        email=challenge.fields.get("email", ""),
-        was_sent="sent" in challenge.fields,
-        client=place.client,
-        message=_message(challenge),
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _update_email(challenge: Challenge, place: PagePlace) -> View:
-    return UpdateEmailPage(
-        action=place.action,
-        email=challenge.fields.get("email", ""),
-        client=place.client,
-        message=_message(challenge),
-        wrong_field=challenge.error_field or "",
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _terms(challenge: Challenge, place: PagePlace) -> View:
-    del challenge
-    return TermsPage(action=place.action, client=place.client)
-
-
-def _delete_credential(challenge: Challenge, place: PagePlace) -> View:
-    warning = challenge.message
-    return DeleteCredentialPage(
-        action=place.action,
-        credential_type=challenge.fields["type"],
-        label=challenge.fields["label"],
-        client=place.client,
-        message=None if warning is None else Message(LocalizedText(warning), MessageKind.WARNING),
-        may_cancel=challenge.may_cancel,
-    )
-
-
-def _delete_account(challenge: Challenge, place: PagePlace) -> View:
-    return DeleteAccountPage(
-        action=place.action, client=place.client, may_cancel=challenge.may_cancel
-    )
-
-
-def _certificate(challenge: Challenge, place: PagePlace) -> View:
-    return CertificatePage(
-        action=place.action,
-        subject=challenge.fields["subject"],
-        username=challenge.fields["username"],
-        client=place.client,
-        message=_message(challenge),
-    )
-
-
-def _selection(challenge: Challenge, place: PagePlace) -> View:
-    return SelectAuthenticatorPage(
-        action=place.action,
-        restart_url=place.restart_url,
-        attempted_username=challenge.fields.get("username", ""),
-        ways=tuple(_way(*each) for each in challenge.other_ways),
-        client=place.client,
-    )
 
 
 def _way(execution: str, authenticator: str) -> SignInWay:
@@ -407,29 +193,29 @@ _NAMES: Final[Mapping[str, str]] = {
     SECURITY_KEY_FORM: "webauthn",
     PASSKEY_FORM: "webauthn-passwordless",
 }
-"""Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
-_VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
-    FormName.USERNAME_PASSWORD: _login,
-    FormName.USERNAME: _username,
-    FormName.PASSWORD: _password,
-    FormName.ONE_TIME_CODE: _code,
-    FormName.UPDATE_PASSWORD: _new_password,
-    FormName.CONFIGURE_OTP: _new_device,
-    FormName.UPDATE_PROFILE: _profile,
-    FormName.REGISTER: _register,
-    FormName.REGISTERED: _registered,
-    FormName.RESET_PASSWORD: _forgotten_password,
-    FormName.RESET_MAIL_SENT: _reset_mail_sent,
-    FormName.RESET_OTP: _reset_device,
-    FormName.RECOVERY_CODE: _recovery_code,
-    FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
-    FormName.SECURITY_KEY: _security_key,
-    FormName.REGISTER_KEY: _new_key,
-    FormName.TERMS: _terms,
-    FormName.VERIFY_EMAIL: _verify_email,
-    FormName.UPDATE_EMAIL: _update_email,
-    FormName.DELETE_CREDENTIAL: _delete_credential,
-    FormName.DELETE_ACCOUNT: _delete_account,
-    FormName.CERTIFICATE: _certificate,
-    FormName.SELECT_AUTHENTICATOR: _selection,
+"""Authenticator -> prefix of the keys of its texts: Keycloak names some by the credential."""
+_PAGES: Final[Mapping[FormName, Any]] = {
+    FormName.USERNAME_PASSWORD: LoginPage,
+    FormName.USERNAME: UsernamePage,
+    FormName.PASSWORD: PasswordPage,
+    FormName.ONE_TIME_CODE: OneTimeCodePage,
+    FormName.UPDATE_PASSWORD: UpdatePasswordPage,
+    FormName.CONFIGURE_OTP: ConfigureOtpPage,
+    FormName.UPDATE_PROFILE: UpdateProfilePage,
+    FormName.REGISTER: RegisterPage,
+    FormName.REGISTERED: RegisteredPage,
+    FormName.RESET_PASSWORD: ResetPasswordPage,
+    FormName.RESET_MAIL_SENT: ResetMailSentPage,
+    FormName.RESET_OTP: ResetOtpPage,
+    FormName.RECOVERY_CODE: RecoveryCodePage,
+    FormName.CONFIGURE_RECOVERY_CODES: RecoveryCodesPage,
+    FormName.SECURITY_KEY: SecurityKeyPage,
+    FormName.REGISTER_KEY: RegisterKeyPage,
+    FormName.TERMS: TermsPage,
+    FormName.VERIFY_EMAIL: VerifyEmailPage,
+    FormName.UPDATE_EMAIL: UpdateEmailPage,
+    FormName.DELETE_CREDENTIAL: DeleteCredentialPage,
+    FormName.DELETE_ACCOUNT: DeleteAccountPage,
+    FormName.CERTIFICATE: CertificatePage,
+    FormName.SELECT_AUTHENTICATOR: SelectAuthenticatorPage,
 }

@@ -6,6 +6,7 @@ of its page, so no other site can answer for the user.
 Spec: RFC 8628 §3.3, §3.3.1, §5.4; Keycloak: 12.9 device authorization
 """
 
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -14,8 +15,8 @@ from gateway.domain.authorization_codes import displayed_user_code, parse_user_c
 from gateway.domain.localization import LocalizedText
 from gateway.http.browser import BrowserCookies, BrowserRequest, PageReplies
 from gateway.http.exchange import Exchange
-from gateway.http.pages.page_values import Message
-from gateway.http.pages.views import DeviceCodePage, DeviceDonePage, View
+from gateway.http.pages.page_values import Message, View
+from gateway.http.pages.views import DeviceCodePage, DeviceDonePage
 from gateway.http.replies import Reply
 from gateway.http.sign_in.replies import OutcomeReplies
 from gateway.protocol.browser_sign_in import AskConsent, BrowserSignIn
@@ -34,22 +35,15 @@ _FAILURES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class DevicePages:
     """The handlers of the page of the code, and of the page at the end."""
 
-    def __init__(
-        self,
-        user_codes: UserCodes,
-        sign_in: BrowserSignIn,
-        cookies: BrowserCookies,
-        replies: OutcomeReplies,
-        pages: PageReplies,
-    ) -> None:
-        self._user_codes = user_codes
-        self._sign_in = sign_in
-        self._cookies = cookies
-        self._replies = replies
-        self._pages = pages
+    _user_codes: UserCodes
+    _sign_in: BrowserSignIn
+    _cookies: BrowserCookies
+    _replies: OutcomeReplies
+    _pages: PageReplies
 
     async def code(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Ask for the code, or take it and begin the sign-in."""
@@ -58,18 +52,18 @@ class DevicePages:
             linked = parse_user_code(request.protocol.parameters.get("user_code") or "")
             return await self._ask(request, displayed_user_code(linked) if linked else "")
         try:
-            device = await self._user_codes.find(request.protocol, typed)
+            device = await self._user_codes.find_device(request.protocol, typed)
         except UserCodeRefused as refusal:
             return await self._refused(request, exchange, refusal)
         exchange.log.client = device.client.client.client_id
-        browser = await self._cookies.browser(request)
+        browser = await self._cookies.read_browser(request)
         outcome = await self._sign_in.begin(request.protocol, device, browser)
         if isinstance(outcome, Challenged | AskConsent):
             note_verified(request.protocol, device)
         return await self._replies.reply(request, exchange, outcome)
 
     async def status(self, request: BrowserRequest, exchange: Exchange) -> Reply:  # noqa: ARG002
-        """Show what became of the device. Its URL proves nothing and changes nothing."""
+        """Show the result of the device. The URL proves nothing and changes nothing."""
         error = request.protocol.parameters.get("error")
         if error is None:
             return await self._show(request, DeviceDonePage(succeeded=True))
@@ -83,7 +77,7 @@ class DevicePages:
         exchange.log.reason = str(refusal.reason)
         event, failure = request.protocol.event, refusal.event
         if failure is not None:
-            event.fail(failure.error)
+            event.error = failure.error
             event.details |= {failure.detail: failure.reason or ""}
         message = Message(LocalizedText(refusal.message))
         return await self._ask(request, "", message, refusal.status)

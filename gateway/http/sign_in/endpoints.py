@@ -10,7 +10,6 @@ Spec: RFC 6749 §4.1.1, Initiating User Registration via OpenID Connect 1.0;
 Keycloak: 12.10 authorization, 12.11 cookies, 12.12 login pages
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -53,37 +52,23 @@ from gateway.protocol.authorization import AuthorizationEndpoint, Prompt, Redire
 from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome, Respond
 
 
+@dataclass(frozen=True, slots=True)
 class AuthorizationHandler:
-    """Begins a sign-in, or answers at once where the browser is signed in."""
+    """Begins a sign-in for a client, or replies at once where the browser is signed in."""
 
-    def __init__(
-        self,
-        endpoint: AuthorizationEndpoint,
-        sign_in: BrowserSignIn,
-        cookies: BrowserCookies,
-        replies: OutcomeReplies,
-    ) -> None:
-        self._endpoint = endpoint
-        self._sign_in = sign_in
-        self._cookies = cookies
-        self._replies = replies
+    _endpoint: AuthorizationEndpoint
+    _sign_in: BrowserSignIn
+    _cookies: BrowserCookies
+    _replies: OutcomeReplies
 
-    async def __call__(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        return await self._begin(request, exchange, FlowUse.SIGN_IN)
-
-    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin with the page of registration."""
-        return await self._begin(request, exchange, FlowUse.REGISTRATION)
-
-    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin with the page of a forgotten password."""
-        return await self._begin(request, exchange, FlowUse.RESET_CREDENTIALS)
-
-    async def _begin(self, request: BrowserRequest, exchange: Exchange, use: FlowUse) -> Reply:
+    async def begin(
+        self, request: BrowserRequest, exchange: Exchange, use: FlowUse = FlowUse.SIGN_IN
+    ) -> Reply:
+        """Begin with the page of `use`."""
         try:
-            asked = await self._endpoint.check(request.protocol)
+            asked = await self._endpoint.check_request(request.protocol)
             exchange.log.client = asked.client.client.client_id
-            browser = await self._cookies.browser(request)
+            browser = await self._cookies.read_browser(request)
             if Prompt.CREATE in asked.prompt:
                 use = FlowUse.REGISTRATION
             outcome = await self._sign_in.begin(request.protocol, asked, browser, use)
@@ -92,57 +77,28 @@ class AuthorizationHandler:
         return await self._replies.reply(request, exchange, outcome)
 
 
-_Action = Callable[[BrowserRequest, AuthenticationSession, Browser], Awaitable[Outcome]]
-
-
+@dataclass(frozen=True, slots=True)
 class LoginActions:
-    """The handlers of the actions."""
+    """Handles forms and links of sign-in pages."""
 
-    def __init__(
-        self,
-        sign_in: BrowserSignIn,
-        sign_ins: AuthenticationSessionStore,
-        cookies: BrowserCookies,
-        replies: OutcomeReplies,
-    ) -> None:
-        self._sign_in = sign_in
-        self._sign_ins = sign_ins
-        self._cookies = cookies
-        self._replies = replies
+    _sign_in: BrowserSignIn
+    _sign_ins: AuthenticationSessionStore
+    _cookies: BrowserCookies
+    _replies: OutcomeReplies
 
-    async def authenticate(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take a form; without a `session_code` show the page that waits for the user."""
-        return await self._act(request, exchange, self._authenticate)
-
-    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take the form of registration, or go on with it in this tab."""
-        return await self._act(request, exchange, partial(self._switch, use=FlowUse.REGISTRATION))
-
-    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take a form of the reset of credentials, or go on with it in this tab."""
-        use = FlowUse.RESET_CREDENTIALS
-        return await self._act(request, exchange, partial(self._switch, use=use))
-
-    async def restart(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin the sign-in of a tab again."""
-        return await self._act(request, exchange, self._restart)
-
-    async def consent(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Take the user's answer to what the client asks for."""
-        return await self._act(request, exchange, self._consent)
-
-    async def _act(self, request: BrowserRequest, exchange: Exchange, action: _Action) -> Reply:
-        browser = await self._cookies.browser(request)
+    async def act(self, request: BrowserRequest, exchange: Exchange, action: str) -> Reply:
+        """Perform an action in the sign-in of a tab, or say that the sign-in has ended."""
+        browser = await self._cookies.read_browser(request)
         exchange.log.client = request.protocol.parameters.get("client_id")
         tab, session = request.protocol.parameters.get("tab_id"), None
         try:
             if tab is not None and browser.session_id is not None:
                 realm_id = request.protocol.realm.realm.id
-                session = await self._sign_ins.find(realm_id, browser.session_id, tab)
+                session = await self._sign_ins.find_tab(realm_id, browser.session_id, tab)
             if session is None:
                 outcome = await self._without_session(request, browser)
             else:
-                outcome = await action(request, session, browser)
+                outcome = await self._in_session(request, session, browser, action)
         except RedirectError as refusal:
             return await self._replies.refused(request, exchange, refusal)
         return await self._replies.reply(request, exchange, outcome)
@@ -153,40 +109,31 @@ class LoginActions:
         if result is not None and browser.identity is not None:
             return Respond(result)
         return await self._sign_in.after_end(
-            request.protocol, browser, restart=self._cookies.restart(request), client_data=data
+            request.protocol,
+            browser,
+            restart=self._cookies.find_restart_request(request),
+            client_data=data,
         )
 
-    async def _authenticate(
-        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        if request.is_form:
-            return await self._sign_in.submit(request.protocol, session, browser, request.form)
-        return await self._sign_in.resume(request.protocol, session, browser)
-
-    async def _switch(
+    async def _in_session(
         self,
         request: BrowserRequest,
         session: AuthenticationSession,
         browser: Browser,
-        *,
-        use: FlowUse,
+        action: str,
     ) -> Outcome:
+        """Take a form, or show the page that waits for the user."""
+        sign_in, tab = self._sign_in, (request.protocol, session, browser)
+        if action == RESTART:
+            return await sign_in.restart(*tab)
+        if action == CONSENT and request.is_form:
+            accepted = "accept" in request.form and "cancel" not in request.form
+            return await sign_in.decide(*tab, accepted=accepted)
         if request.is_form:
-            return await self._sign_in.submit(request.protocol, session, browser, request.form)
-        return await self._sign_in.switch(request.protocol, session, browser, use)
-
-    async def _restart(
-        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        return await self._sign_in.restart(request.protocol, session, browser)
-
-    async def _consent(
-        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        if not request.is_form:
-            return await self._sign_in.resume(request.protocol, session, browser)
-        accepted = "accept" in request.form and "cancel" not in request.form
-        return await self._sign_in.decide(request.protocol, session, browser, accepted=accepted)
+            return await sign_in.submit(*tab, request.form)
+        if action in {REGISTRATION, RESET_CREDENTIALS}:
+            return await sign_in.switch(*tab, FlowUse(action))
+        return await sign_in.resume(*tab)
 
 
 _KEY: Final = "key"
@@ -194,26 +141,20 @@ _REFERRER_POLICY: Final = ("referrerPolicy", "no-referrer")
 """Whatever the realm sets: the URL of the page is a secret."""
 
 
+@dataclass(frozen=True, slots=True)
 class ActionTokenPages:
     """The handler of links."""
 
-    def __init__(
-        self,
-        endpoint: ActionTokenEndpoint,
-        cookies: BrowserCookies,
-        replies: OutcomeReplies,
-        pages: PageReplies,
-    ) -> None:
-        self._endpoint = endpoint
-        self._cookies = cookies
-        self._replies = replies
-        self._pages = pages
+    _endpoint: ActionTokenEndpoint
+    _cookies: BrowserCookies
+    _replies: OutcomeReplies
+    _pages: PageReplies
 
     async def __call__(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         headers = exchange.security_headers or SecurityHeaders()
         exchange.security_headers = headers.with_value(*_REFERRER_POLICY)
         exchange.log.client = request.protocol.parameters.get("client_id")
-        browser = await self._cookies.browser(request)
+        browser = await self._cookies.read_browser(request)
         key = request.protocol.parameters.get(_KEY)
         if not request.is_form:
             found = await self._endpoint.confirm(request.protocol, key, browser)
@@ -251,7 +192,7 @@ _DEVICE: Final = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
 
 @dataclass(frozen=True, slots=True)
 class SignInEndpoints:
-    """What answers the URLs, and what renders their pages."""
+    """The handlers of the URLs, and the renderer of their pages."""
 
     authorization: AuthorizationHandler
     actions: LoginActions
@@ -262,30 +203,22 @@ class SignInEndpoints:
 
 def build_sign_in_routes(handlers: SignInEndpoints, context: RealmContext) -> list[BaseRoute]:
     """Return the URLs of sign-ins."""
-    actions = handlers.actions
-    forms: tuple[tuple[str, BrowserHandler, tuple[str, ...]], ...] = (
-        (AUTHENTICATE, actions.authenticate, _FORM),
-        (REQUIRED_ACTION, actions.authenticate, _FORM),
-        (CONSENT, actions.consent, _FORM),
-        (REGISTRATION, actions.register, _FORM),
-        (RESET_CREDENTIALS, actions.reset_credentials, _FORM),
-        (RESTART, actions.restart, _GET),
-    )
+    forms = (AUTHENTICATE, REQUIRED_ACTION, CONSENT, REGISTRATION, RESET_CREDENTIALS)
     own = [
-        _route(f"{_REALM}/login-actions/{name}", handler, handlers, context, methods)
-        for name, handler, methods in forms
+        _route(
+            f"{_REALM}/login-actions/{action}",
+            partial(handlers.actions.act, action=action),
+            handlers,
+            context,
+            _GET if action == RESTART else _FORM,
+        )
+        for action in (*forms, RESTART)
     ]
     devices = handlers.devices
     own += [
         _route(f"{_REALM}/device", devices.code, handlers, context, _FORM, event=_DEVICE),
         _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET, event=_DEVICE),
     ]
-    begin = handlers.authorization
-    begins: tuple[tuple[str, BrowserHandler], ...] = (
-        ("auth", begin),
-        ("registrations", begin.register),
-        ("forgot-credentials", begin.reset_credentials),
-    )
     own.append(
         _route(
             f"{_REALM}/login-actions/{ACTION_TOKEN}",
@@ -296,18 +229,25 @@ def build_sign_in_routes(handlers: SignInEndpoints, context: RealmContext) -> li
             event=EventType.EXECUTE_ACTION_TOKEN,
         )
     )
-    return [*(_beginning(name, each, handlers, context) for name, each in begins), *own]
-
-
-def _beginning(
-    name: str, handler: BrowserHandler, handlers: SignInEndpoints, context: RealmContext
-) -> Route:
-    """Return an endpoint for requests of clients."""
-    path = f"{_REALM}/protocol/openid-connect/{name}"
-    endpoint = BrowserEndpoint(
-        path, handler, context, handlers.pages, methods=_FORM, has_own_forms=False
-    )
-    return Route(path, endpoint)
+    begins = {
+        "auth": FlowUse.SIGN_IN,
+        "registrations": FlowUse.REGISTRATION,
+        "forgot-credentials": FlowUse.RESET_CREDENTIALS,
+    }
+    return [
+        *(
+            _route(
+                f"{_REALM}/protocol/openid-connect/{name}",
+                partial(handlers.authorization.begin, use=use),
+                handlers,
+                context,
+                _FORM,
+                has_own_forms=False,
+            )
+            for name, use in begins.items()
+        ),
+        *own,
+    ]
 
 
 def _route(
@@ -318,8 +258,15 @@ def _route(
     methods: tuple[str, ...],
     *,
     event: EventType = EventType.LOGIN,
+    has_own_forms: bool = True,
 ) -> Route:
     endpoint = BrowserEndpoint(
-        path, handler, context, handlers.pages, methods=methods, has_own_forms=True, event=event
+        path,
+        handler,
+        context,
+        handlers.pages,
+        methods=methods,
+        has_own_forms=has_own_forms,
+        event=event,
     )
     return Route(path, endpoint)

@@ -23,6 +23,7 @@ from gateway.domain.flows import FlowUse
 from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.client_keys import ClientEncrypters
 from gateway.http.browser import (
+    EXPIRED,
     BrowserCookies,
     BrowserRequest,
     Cookie,
@@ -30,11 +31,11 @@ from gateway.http.browser import (
     PageReplies,
     client_display,
     cookie_headers,
-    expired,
     signed_out,
 )
 from gateway.http.exchange import Exchange
 from gateway.http.pages import LocalePreferences
+from gateway.http.pages.page_values import View
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConsentPage,
@@ -44,7 +45,6 @@ from gateway.http.pages.views import (
     InfoPage,
     PageExpiredPage,
     RequiredActionPage,
-    View,
 )
 from gateway.http.replies import NOT_KEPT, Reply
 from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
@@ -67,7 +67,7 @@ def account_url(issuer: str, page: AccountPage, **parameters: str) -> str:
 
 
 def result_url(issuer: str, result: AccountResult) -> str:
-    """Return the URL of the page that a sign-in was for, with what became of its action."""
+    """Return the URL of the page that a sign-in was for, with the result of its action."""
     return account_url(issuer, result.page, kc_action=result.action, kc_action_status=result.status)
 
 
@@ -111,7 +111,7 @@ _CLIENT_DATA: Final = {
     "st": "state",
     "ap": "account_page",
 }
-"""Keycloak's names of what a form keeps of the request, and the names of parameters."""
+"""Keycloak's short names of the parameters that a form keeps of the request."""
 
 
 def write_client_data(stored: Mapping[str, str]) -> str:
@@ -199,7 +199,7 @@ class OutcomeReplies:
 
     async def _ask(self, request: BrowserRequest, outcome: Challenged | AskConsent) -> Reply:
         protocol, session = request.protocol, outcome.session
-        cookies = self._cookies.began(protocol, session)
+        cookies = self._cookies.issue_sign_in_cookies(protocol, session)
         action = _action(request, session)
         shown = action_url(protocol.issuer, action, session, with_code=False)
         if isinstance(outcome, AskConsent):
@@ -212,12 +212,12 @@ class OutcomeReplies:
     async def _respond(self, request: BrowserRequest, outcome: Respond) -> Reply:
         signed_in = outcome.signed_in
         cookies = (
-            (expired(CookieName.RESTART),)
+            (EXPIRED[CookieName.RESTART],)
             if signed_in is None
-            else self._cookies.signed_in(request.protocol, signed_in, outcome.remember)
+            else self._cookies.issue_session_cookies(
+                request.protocol, signed_in, outcome.remember, outcome.browser_id
+            )
         )
-        if outcome.browser_id is not None:
-            cookies += (self._cookies.of_sign_ins(request.protocol, outcome.browser_id),)
         if isinstance(outcome.response, DeviceResult):
             return _redirect(request, device_status_url(request, outcome.response), cookies)
         if isinstance(outcome.response, AccountResult):

@@ -4,8 +4,8 @@ from gateway.protocol.authorization.checks import PROMPTS, RESPONSE_TYPES
 from gateway.protocol.authorization.endpoints import (
     AuthorizationEndpoint,
     PushedRequest,
-    PushedRequestEndpoint,
     keep_pushed_request,
+    push_request,
 )
 from gateway.protocol.authorization.errors import (
     PageError,
@@ -22,6 +22,7 @@ from gateway.protocol.authorization.request import (
     Prompt,
     RequestedLevel,
     ResponseType,
+    SignInRequest,
     StoredRequestUnusable,
     restore_request,
 )

@@ -42,23 +42,17 @@ from gateway.protocol.scopes import OPENID, grant_scopes
 
 
 def check_repeated_parameters(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError where a parameter comes twice.
-
-    Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization; attacks C19.
-    """
+    """Refuse repeats. Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization; attacks C19."""
     if draft.request.parameters.repeated:
         failure = EventFailure(EventError.INVALID_REQUEST)
         raise OAuthError("invalid_request", "duplicated parameter", event=failure)
 
 
 async def check_client(draft: AuthorizationDraft) -> None:
-    """Find the client; raises PageError or StoreUnavailable.
-
-    Keycloak: 12.10 authorization.
-    """
+    """Find the client; raises PageError or StoreUnavailable. Keycloak: 12.10 authorization."""
     if draft.entry is not None:
         return
-    client_id = draft.get("client_id")
+    client_id = draft.parameters.get("client_id")
     if client_id is None or "client_id" in draft.request.parameters.repeated_names:
         reason = (
             "Parameter 'client_id' not present or present multiple times in the HTTP request"
@@ -89,23 +83,23 @@ USED_UP: Final = "PAR not found, not issued or used multiple times."
 
 
 async def check_pushed_request(draft: AuthorizationDraft) -> None:
-    """Read what was pushed; raises PageError or StoreUnavailable.
+    """Take the pushed parameters alone; raises PageError or StoreUnavailable.
 
-    Parameters beside it do not count. Users may reload the page: the request is used up when its
-    response is issued. Spec: RFC 9126 §4; Keycloak: 12.8 PAR
+    The reference is used up with the response, so users may reload. Spec: RFC 9126 §4; Keycloak:
+    12.8 PAR
     """
-    uri = draft.get("request_uri")
+    uri = draft.parameters.get("request_uri")
     if uri is None or not uri.startswith(PUSHED):
         return
     if "request_uri" in draft.request.parameters.repeated_names:
         raise invalid_request_page("'request_uri' is present multiple times")
-    if draft.get("request") is not None:
+    if draft.parameters.get("request") is not None:
         raise invalid_request_page(
             "Illegal to use both 'request' and 'request_uri' parameters together"
         )
     realm_id, client = draft.request.realm.realm.id, draft.client.client
     reference = uri.removeprefix(PUSHED)
-    pushed = await draft.services.pushed_requests.find(realm_id, client.id, reference)
+    pushed = await draft.services.pushed_requests.find_request(realm_id, client.id, reference)
     if pushed is None:
         raise invalid_request_page(USED_UP)
     draft.parameters, draft.certificate = pushed.values, pushed.certificate
@@ -114,30 +108,20 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
 
 
 def check_sizes(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a parameter that is too long.
-
-    Keycloak leaves out what is too long. Here the client gets an error: a response without its
-    `state`, or a token without its `nonce`, would be refused there for no reason that anybody could
-    see.
-
-    attacks C24.
-    """
+    """Raise OAuthError for a parameter that is too long; Keycloak drops it. attacks C24."""
     for name, longest in LONGEST_PARAMETERS.items():
-        text = draft.get(name)
+        text = draft.parameters.get(name)
         if text is not None and (len(text) > longest or "\0" in text):
             description = f"Invalid parameter: {name}"
             raise refused("invalid_request", description, EventError.INVALID_REQUEST)
 
 
 def check_policies_at_start(draft: AuthorizationDraft) -> None:
-    """Raise PageError: the redirect URI is not verified yet.
-
-    A pushed request has no browser yet. Keycloak: client policies (26.7)
-    """
+    """Raise PageError where policies refuse the start. Keycloak: client policies (26.7)."""
     if draft.is_push:
         return
     client = draft.client.client
-    uri = draft.get("redirect_uri") or client.redirects.only(draft.base_url)
+    uri = draft.parameters.get("redirect_uri") or client.redirects.only(draft.base_url)
     pushed = None if draft.pushed_reference is None else draft.parameters
     try:
         check_authorization_start(draft.request, draft.client, uri, pushed)
@@ -148,10 +132,10 @@ def check_policies_at_start(draft: AuthorizationDraft) -> None:
 def check_redirect_uri(draft: AuthorizationDraft) -> None:
     """Keep the redirect URI and the state; raises PageError.
 
-    A request without `openid` may leave it out where the client has one alone. Keycloak: 12.10
-    authorization; Spec: RFC 6749 §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
+    A request without `openid` may omit the only one. Keycloak: 12.10 authorization; Spec: RFC 6749
+    §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
     """
-    uri = draft.get("redirect_uri")
+    uri = draft.parameters.get("redirect_uri")
     found = uri
     if uri is None:
         found = _only_redirect_uri(draft)
@@ -163,12 +147,12 @@ def check_redirect_uri(draft: AuthorizationDraft) -> None:
         message, error = PageMessage.invalidParameterMessage, EventError.INVALID_REDIRECT_URI
         raise PageError(message, "redirect_uri", event_error=error)
     draft.redirect_uri, draft.redirect_uri_sent = found, uri is not None
-    state = draft.get("state")
+    state = draft.parameters.get("state")
     draft.state = state if state is not None and len(state) <= LONGEST_PARAMETERS["state"] else None
 
 
 def _only_redirect_uri(draft: AuthorizationDraft) -> str | None:
-    if OPENID in (draft.get("scope") or "").split(" "):
+    if OPENID in (draft.parameters.get("scope") or "").split(" "):
         return None
     return draft.client.client.redirects.only(draft.base_url)
 
@@ -177,16 +161,15 @@ RESPONSE_TYPES: Final = (
     *("code", "none", "id_token", "token", "id_token token"),
     *("code id_token", "code token", "code id_token token"),
 )
-"""Those that clients may ask for, in the order of discovery."""
+"""The values that clients may ask for, in the order of discovery."""
 
 
 def check_response_type(draft: AuthorizationDraft) -> None:
-    """Keep the response type; raises OAuthError.
+    """Keep the response type, its words in any order; raises OAuthError.
 
-    Its words may be in any order. Keycloak: 12.10 authorization; Spec: RFC 6749 §3.1.1, RFC 9101
-    §6.3
+    Keycloak: 12.10 authorization; Spec: RFC 6749 §3.1.1, RFC 9101 §6.3
     """
-    text = draft.get("response_type")
+    text = draft.parameters.get("response_type")
     if text is None:
         description = "Missing parameter: response_type"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
@@ -215,7 +198,7 @@ def check_response_mode(draft: AuthorizationDraft) -> None:
     Keycloak: 12.10 authorization; Spec: OAuth 2.0 Multiple Response Type Encoding Practices §3,
     JARM §2.3.1
     """
-    text = draft.get("response_mode")
+    text = draft.parameters.get("response_mode")
     if text in {None, JWT}:
         mode: ResponseMode | None = _default_response_mode(draft, text)
     else:
@@ -245,10 +228,7 @@ def _default_response_mode(draft: AuthorizationDraft, text: str | None) -> Respo
 
 
 def check_flows(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a flow that is disabled for the client.
-
-    Keycloak: 12.10 authorization.
-    """
+    """Raise OAuthError for a disabled flow. Keycloak: 12.10 authorization."""
     client = draft.client.client
     of_code = draft.response_type & {ResponseType.CODE, ResponseType.NONE}
     if of_code and not client.standard_flow_enabled:
@@ -282,10 +262,7 @@ def _disabled_flow(flow: str) -> OAuthError:
 
 
 def check_pushed_only(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a request that had to be pushed.
-
-    Spec: RFC 9126 §6; Keycloak: 12.8 PAR.
-    """
+    """Raise OAuthError where a push is required. Spec: RFC 9126 §6; Keycloak: 12.8 PAR."""
     required = draft.client.client.authorization.pushed_requests_only
     if required and draft.pushed_reference is None and not draft.is_push:
         text = "Pushed Authorization Request is only allowed."
@@ -293,21 +270,16 @@ def check_pushed_only(draft: AuthorizationDraft) -> None:
 
 
 def check_nonce(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError where the nonce is missing.
-
-    Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11.
-    """
-    if ResponseType.ID_TOKEN in draft.response_type and draft.get("nonce") is None:
-        text = "Missing parameter: nonce"
-        raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+    """Require a nonce for ID tokens. Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11."""
+    if ResponseType.ID_TOKEN in draft.response_type and draft.parameters.get("nonce") is None:
+        raise refused("invalid_request", "Missing parameter: nonce", EventError.INVALID_REQUEST)
 
 
 def check_scope(draft: AuthorizationDraft) -> None:
-    """Keep the scopes; raises OAuthError.
-
-    Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization.
-    """
-    draft.scopes = grant_scopes(draft.request.realm, draft.client.client, draft.get("scope"))
+    """Keep the scopes; raises OAuthError. Spec: RFC 6749 §3.3; Keycloak: 12.10 authorization."""
+    draft.scopes = grant_scopes(
+        draft.request.realm, draft.client.client, draft.parameters.get("scope")
+    )
 
 
 _SECONDS: Final = re.compile("-?[0-9]{1,10}", re.ASCII)
@@ -315,11 +287,8 @@ _LARGEST_MAX_AGE: Final = 2**31 - 1
 
 
 def check_max_age(draft: AuthorizationDraft) -> None:
-    """Keep the number; raises PageError.
-
-    Spec: OpenID Connect Core §3.1.2.1; Keycloak: 12.10 authorization.
-    """
-    text = draft.get("max_age")
+    """Keep the seconds; raises PageError. Spec: OpenID Connect Core §3.1.2.1."""
+    text = draft.parameters.get("max_age")
     if text is None:
         return
     if _SECONDS.fullmatch(text) is None or int(text) > _LARGEST_MAX_AGE:
@@ -329,34 +298,28 @@ def check_max_age(draft: AuthorizationDraft) -> None:
 
 
 PROMPTS: Final = (Prompt.NONE, Prompt.LOGIN, Prompt.CONSENT)
-"""Those that every realm knows, in the order of discovery."""
+"""The values that every realm knows, in the order of discovery."""
 
 
 def check_prompt(draft: AuthorizationDraft) -> None:
-    """Keep the words that are known; raises OAuthError.
+    """Keep the known words; raises OAuthError where `none` is not alone.
 
-    `none` stands alone: nothing may be shown, so nothing else can be asked for. `create` shows the
-    page of registration, where the realm permits users to register. Spec: OpenID Connect Core
+    `create` shows the page of registration, where the realm permits it. Spec: OpenID Connect Core
     §3.1.2.1; Keycloak: 12.10 authorization
     """
-    words = frozenset((draft.get("prompt") or "").split())
+    words = frozenset((draft.parameters.get("prompt") or "").split())
     allowed = draft.request.realm.realm.login.registration_allowed
     if Prompt.CREATE in words and not allowed and not draft.is_push:
         message, error = PageMessage.registrationNotAllowedMessage, EventError.INVALID_REQUEST
         raise PageError(message, event_error=error, error="registration_disabled")
     if Prompt.NONE in words and len(words) > 1:
-        text = "Invalid parameter: prompt"
-        raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        raise refused("invalid_request", "Invalid parameter: prompt", EventError.INVALID_REQUEST)
     draft.prompt = frozenset(each for each in (*PROMPTS, Prompt.CREATE) if each in words)
 
 
 def check_claims(draft: AuthorizationDraft) -> None:
-    """Keep the claims; raises OAuthError.
-
-    Keycloak leaves out what it cannot read. Here the client gets an error, since an essential claim
-    in it would be lost. Spec: OpenID Connect Core §5.5
-    """
-    text = draft.get("claims")
+    """Keep the claims; raises OAuthError for unreadable ones. Spec: OpenID Connect Core §5.5."""
+    text = draft.parameters.get("claims")
     if not text:
         return
     try:
@@ -377,16 +340,15 @@ def _refused_claims() -> OAuthError:
 
 
 def check_id_token_hint(draft: AuthorizationDraft) -> None:
-    """Keep the user that a valid hint names.
+    """Keep the user of a valid hint; an invalid one is ignored, as in Keycloak.
 
-    Keycloak leaves out one that it cannot verify, and so does this: the client compares the user
-    that signs in with the one it expected. Spec: OpenID Connect Core §3.1.2.1; attacks C23
+    Spec: OpenID Connect Core §3.1.2.1; attacks C23
     """
-    token = draft.get("id_token_hint")
+    token = draft.parameters.get("id_token_hint")
     if not token:
         return
     try:
-        claims = draft.request.realm.key_ring.verify(token, draft.request.now)
+        claims = draft.request.realm.key_ring.verify_token(token, draft.request.now)
     except InvalidToken:
         return
     subject = claims.get("sub")
@@ -400,11 +362,7 @@ def _is_for_client(draft: AuthorizationDraft, audience: Any) -> bool:
 
 
 def check_policies(draft: AuthorizationDraft) -> None:
-    """Keep what the policies demand of the sign-in; raises OAuthError for a refused request.
-
-    Keycloak judges a pushed request when it is used (AUTHORIZATION_REQUEST); here its client learns
-    of the refusal at once, and it is judged again when it is used.
-    """
+    """Keep the policies' demands; raises OAuthError. Pushed requests are judged twice."""
     if realm_policies(draft.request.realm):
         draft.demands = check_authorization_request(draft.request, _judged(draft))
 
@@ -437,10 +395,7 @@ def _judged(draft: AuthorizationDraft) -> AuthorizationRequested:
 
 
 def _with_key(draft: AuthorizationDraft) -> Mapping[str, str]:
-    """Return the parameters; a proof with which a request is pushed counts as its `dpop_jkt`.
-
-    Spec: RFC 9449 §10.1
-    """
+    """Return the parameters; the proof of a push counts as `dpop_jkt`. Spec: RFC 9449 §10.1."""
     proved = draft.request.proof_key
     return draft.parameters if proved is None else {DPOP_KEY: proved, **draft.parameters}
 

@@ -1,7 +1,4 @@
-"""The authorization endpoint, and the endpoint of pushed authorization requests.
-
-Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10 authorization, 12.8 PAR
-"""
+"""The authorization endpoint, and the endpoint of pushed authorization requests."""
 
 import secrets
 from collections.abc import Mapping
@@ -51,36 +48,29 @@ from gateway.protocol.sender_constraint import (
 _RESUMED: Final = ("client", "redirect_uri", "response_type", "response_mode", "flows")
 """The checks whose outcome administrators may have changed since the request was stored."""
 _DEMANDS: Final = {"level": CHECKS["level"], "demands": keep_current_demands}
-"""What is demanded of the sign-in of a stored request now."""
+"""The present demands on the sign-in of a stored request."""
 
 
 class AuthorizationEndpoint:
-    """Checks authorization requests of every realm.
-
-    Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization
-    """
+    """Checks authorization requests. Spec: RFC 6749 §3.1; Keycloak: 12.10 authorization."""
 
     def __init__(self, services: CheckServices) -> None:
         self._services = services
 
-    async def check(self, request: ProtocolRequest) -> AuthorizationRequest:
-        """Return the verified request.
-
-        Raises PageError, RedirectError or StoreUnavailable.
-        """
-        request.event.begin(EventType.LOGIN)
+    async def check_request(self, request: ProtocolRequest) -> AuthorizationRequest:
+        """Return the verified request. Raises PageError, RedirectError or StoreUnavailable."""
+        request.event.kind = EventType.LOGIN
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
         await _run_for_browser(draft, CHECKS)
         return draft.finished()
 
-    async def resume(
+    async def resume_request(
         self, request: ProtocolRequest, stored: Mapping[str, str]
     ) -> AuthorizationRequest:
-        """Return the request that was stored when the sign-in began.
+        """Return the request that was stored when the sign-in began, checked against the present.
 
-        The client must still exist, be enabled, have the redirect URI and may use the flow: a
-        browser keeps a request for as long as it likes. Levels and flows that the client, or its
-        policies, demand since then count too. Raises PageError, RedirectError or StoreUnavailable.
+        Client, redirect URI and flow must still be allowed; new demands of client and policies
+        count too. Raises PageError, RedirectError or StoreUnavailable.
         """
         draft = AuthorizationDraft(request, self._services, stored)
         await _run_for_browser(draft, {name: CHECKS[name] for name in _RESUMED})
@@ -105,16 +95,14 @@ class AuthorizationEndpoint:
     async def use_up(
         self, request: ProtocolRequest, asked: AuthorizationRequest, reference: str
     ) -> None:
-        """Use up the pushed request that was asked for, before its response is issued.
+        """Use up a pushed request before its response; raises RedirectError after the first.
 
-        The mark outlives every other sign-in that the reference began. Raises RedirectError where
-        another one was answered, and StoreUnavailable. Spec: RFC 9126 §7.3
+        The mark outlives every sign-in that the reference began. Spec: RFC 9126 §7.3
         """
         realm, client = request.realm.realm, asked.client.client
         lifespans = realm.token_lifespans
         longest = lifespans.access_code_login + lifespans.access_code_user_action
-        pushed = self._services.pushed_requests
-        if not await pushed.use(realm.id, client.id, reference, longest):
+        if not await self._services.pushed_requests.use(realm.id, client.id, reference, longest):
             failure = EventFailure(EventError.INVALID_REQUEST, USED_UP)
             raise RedirectError("invalid_request_uri", USED_UP, asked.target, event=failure)
 
@@ -128,7 +116,6 @@ async def run_checks(draft: AuthorizationDraft, checks: Mapping[str, Check] = CH
 
 
 async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check]) -> None:
-    """Run the checks; raises PageError, RedirectError or StoreUnavailable."""
     try:
         await run_checks(draft, checks)
     except PageError as refusal:
@@ -139,7 +126,6 @@ async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check
 
 
 def _client_of(draft: AuthorizationDraft) -> Client | None:
-    """Return the client, if it was found."""
     return None if draft.entry is None else draft.entry.client
 
 
@@ -175,51 +161,45 @@ async def keep_pushed_request(
     return PushedRequest(f"{PUSHED}{reference}", lifespan)
 
 
-class PushedRequestEndpoint:
-    """Keeps authorization requests of every realm.
+async def push_request(
+    clients: ClientAuthenticator,
+    checks: CheckServices,
+    constraint: SenderConstraint,
+    request: ProtocolRequest,
+) -> tuple[AuthenticatedClient, PushedRequest]:
+    """Keep a request and return its reference; raises OAuthError or StoreUnavailable.
 
-    The client authenticates as at the token endpoint, so what a browser carries is a reference
-    alone. Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8 PAR
+    The client authenticates as at the token endpoint, so a browser carries only the reference.
+    Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8 PAR
     """
+    request.event.kind = EventType.PUSHED_AUTHORIZATION_REQUEST
+    caller = await clients.authenticate(request)
+    check_caller(request, caller, EventKind.PUSHED_AUTHORIZATION_REQUEST)
+    if request.parameters.raw("request_uri") is not None:
+        text = "It is not allowed to include request_uri to PAR."
+        raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+    request = await constraint.with_proved_key(request, caller.entry.client, required=False)
+    draft = AuthorizationDraft(
+        request, checks, request.parameters.values, is_push=True, entry=caller.entry
+    )
+    await run_checks(draft)
+    return caller, await _keep_request(checks, draft, caller.certificate)
 
-    def __init__(
-        self, clients: ClientAuthenticator, services: CheckServices, constraint: SenderConstraint
-    ) -> None:
-        self._clients = clients
-        self._constraint = constraint
-        self._services = services
 
-    async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, PushedRequest]:
-        """Return the reference; raises OAuthError or StoreUnavailable."""
-        request.event.begin(EventType.PUSHED_AUTHORIZATION_REQUEST)
-        caller = await self._clients.authenticate(request)
-        check_caller(request, caller, EventKind.PUSHED_AUTHORIZATION_REQUEST)
-        if request.parameters.raw("request_uri") is not None:
-            text = "It is not allowed to include request_uri to PAR."
-            raise refused("invalid_request", text, EventError.INVALID_REQUEST)
-        request = await self._constraint.with_proved_key(
-            request, caller.entry.client, required=False
-        )
-        draft = AuthorizationDraft(
-            request, self._services, request.parameters.values, is_push=True, entry=caller.entry
-        )
-        await run_checks(draft)
-        return caller, await self._keep(draft, caller.certificate)
-
-    async def _keep(
-        self, draft: AuthorizationDraft, certificate: ClientCertificate | None
-    ) -> PushedRequest:
-        """Keep the request; `certificate` is its own, as it counts for the client."""
-        realm, client = draft.request.realm.realm, draft.client.client
-        kept = {name: draft.parameters[name] for name in PARAMETERS if name in draft.parameters}
-        kept |= {"client_id": client.client_id}
-        if draft.request.proof_key is not None:
-            require_key_of_code(kept.get(DPOP_KEY), draft.request.proof_key)
-            kept[DPOP_KEY] = draft.request.proof_key
-        pushed = PushedParameters(
-            kept,
-            certificate=bound_certificate(client, certificate),
-            was_signed=draft.request_object is not None,
-            is_anonymous=client.public_client,
-        )
-        return await keep_pushed_request(self._services.pushed_requests, realm, client, pushed)
+async def _keep_request(
+    checks: CheckServices, draft: AuthorizationDraft, certificate: ClientCertificate | None
+) -> PushedRequest:
+    """Keep the request; `certificate` is its own, as it counts for the client."""
+    realm, client = draft.request.realm.realm, draft.client.client
+    kept = {name: draft.parameters[name] for name in PARAMETERS if name in draft.parameters}
+    kept |= {"client_id": client.client_id}
+    if draft.request.proof_key is not None:
+        require_key_of_code(kept.get(DPOP_KEY), draft.request.proof_key)
+        kept[DPOP_KEY] = draft.request.proof_key
+    pushed = PushedParameters(
+        kept,
+        certificate=bound_certificate(client, certificate),
+        was_signed=draft.request_object is not None,
+        is_anonymous=client.public_client,
+    )
+    return await keep_pushed_request(checks.pushed_requests, realm, client, pushed)

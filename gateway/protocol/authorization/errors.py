@@ -19,45 +19,41 @@ from gateway.protocol.response_modes import AuthorizationResponse, ResponseTarge
 class PageMessage(StrEnum):
     """The messages of error pages: name is Keycloak's message key, value the English text."""
 
-    invalidRequestMessage = "Invalid Request"  # noqa: N815 - Keycloak's key
-    clientNotFoundMessage = "Client not found."  # noqa: N815
-    clientDisabledMessage = "Client disabled."  # noqa: N815
-    bearerOnlyMessage = (  # noqa: N815
-        "Bearer-only applications are not allowed to initiate browser login"
-    )
-    wrongClientProtocolMessage = "Wrong client protocol."  # noqa: N815
-    missingParameterMessage = "Missing parameters: {0}"  # noqa: N815
-    registrationNotAllowedMessage = "Registration not allowed"  # noqa: N815
-    expiredCodeMessage = "Login timeout. Please sign in again."  # noqa: N815
-    invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
-    invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
-    failedLogout = "Logout failed"  # noqa: N815
-    noAccessMessage = "No access"  # noqa: N815
-    accountConsoleDisabledMessage = "Account management is not enabled."  # noqa: N815
-    accountDisabledMessage = "Account is disabled, contact your administrator."  # noqa: N815
-    differentUserAuthenticated = (  # noqa: N815
+    invalidRequestMessage = "Invalid Request"
+    clientNotFoundMessage = "Client not found."
+    clientDisabledMessage = "Client disabled."
+    bearerOnlyMessage = "Bearer-only applications are not allowed to initiate browser login"
+    wrongClientProtocolMessage = "Wrong client protocol."
+    missingParameterMessage = "Missing parameters: {0}"
+    registrationNotAllowedMessage = "Registration not allowed"
+    expiredCodeMessage = "Login timeout. Please sign in again."
+    invalidParameterMessage = "Invalid parameter: {0}"
+    invalidRedirectUriMessage = "Invalid redirect uri"
+    failedLogout = "Logout failed"
+    noAccessMessage = "No access"
+    accountConsoleDisabledMessage = "Account management is not enabled."
+    accountDisabledMessage = "Account is disabled, contact your administrator."
+    differentUserAuthenticated = (
         "You are already authenticated as different user '{0}' in this session."
         " Please sign out first."
     )
-    expiredActionMessage = "Action expired. Please continue with login now."  # noqa: N815
-    expiredActionTokenNoSessionMessage = "Action expired."  # noqa: N815
-    staleEmailVerificationLink = (  # noqa: N815
+    expiredActionMessage = "Action expired. Please continue with login now."
+    expiredActionTokenNoSessionMessage = "Action expired."
+    staleEmailVerificationLink = (
         "The link you clicked is an old stale link and is no longer valid."
         " Maybe you have already verified your email."
     )
-    emailVerificationCancelled = "The change of the email address was cancelled."  # noqa: N815
-    invalidTokenRequiredActions = (  # noqa: N815
-        "Required actions included in the link are not valid."
-    )
-    resetCredentialNotAllowedMessage = "Reset Credential not allowed"  # noqa: N815
-    linkNotValidMessage = (  # noqa: N815
+    emailVerificationCancelled = "The change of the email address was cancelled."
+    invalidTokenRequiredActions = "Required actions included in the link are not valid."
+    resetCredentialNotAllowedMessage = "Reset Credential not allowed"
+    linkNotValidMessage = (
         "This link is not valid. Open the whole link of the mail, or ask for a new one."
     )
-    siteClientUnusableMessage = (  # noqa: N815
+    siteClientUnusableMessage = (
         "The application cannot be used to sign in here. Contact your administrator."
     )
 
-    oauth2DeviceAuthorizationGrantDisabledMessage = (  # noqa: N815
+    oauth2DeviceAuthorizationGrantDisabledMessage = (
         "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."
         " The flow is disabled for the client."
     )
@@ -72,10 +68,10 @@ class PageMessage(StrEnum):
 
 
 class PageError(OAuthError):
-    """A refusal that is shown as a page: nothing is sent to a redirect URI.
+    """A refusal that is shown as a page, never sent to a redirect URI.
 
-    `message` and `arguments` are what the page says, `error` and `description` what a client
-    reads that pushed the request. The page leads back to `client`, if it is known.
+    `message` and `arguments` are its text, `error` and `description` the answer to a push. It leads
+    back to `client`.
     """
 
     def __init__(

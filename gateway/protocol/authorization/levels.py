@@ -23,10 +23,7 @@ def levels_of(realm: Realm, client: Client) -> Mapping[str, int]:
 
 
 def level_of(name: str, levels: Mapping[str, int]) -> int | None:
-    """Return the level of an `acr`; None for one that means nothing.
-
-    A name without a level may be a number. Keycloak: 12.10 (`acr.loa.map`)
-    """
+    """Return the level of an `acr` name or number, or None. Keycloak: 12.10 (`acr.loa.map`)."""
     found = levels.get(name)
     if found is None and _NUMBER.fullmatch(name):
         return int(name)
@@ -34,18 +31,17 @@ def level_of(name: str, levels: Mapping[str, int]) -> int | None:
 
 
 def check_level(draft: AuthorizationDraft) -> None:
-    """Keep the level that is asked for; raises PageError for an unknown one that is essential.
+    """Keep the requested level; raises PageError for an unknown essential one.
 
-    An essential `acr` counts before the others; of several the least is enough. What the client has
-    as its minimum is asked for in any case. Spec: OpenID Connect Core §5.5.1.1; Keycloak: 12.10
-    (step-up)
+    An essential `acr` counts first; of several the least is enough; the client's minimum always
+    counts. Spec: OpenID Connect Core §5.5.1.1; Keycloak: 12.10 (step-up)
     """
     client = draft.client.client
     levels = levels_of(draft.request.realm.realm, client)
     asked = _asked_by_claims(draft.claims) if draft.claims else ()
-    every = (*(draft.get("acr_values") or "").split(), *asked) or client.levels.default
+    every = (*(draft.parameters.get("acr_values") or "").split(), *asked) or client.levels.default
     draft.acr_values = frozenset(every)
-    essential = bool(asked) and _is_essential(draft.claims)
+    essential = bool(asked) and (_acr(draft.claims).get("essential") is True)
     if not essential:
         asked = every
     found = [level_of(name, levels) for name in asked]
@@ -64,10 +60,6 @@ def check_level(draft: AuthorizationDraft) -> None:
 def _acr(claims: Mapping[str, Any]) -> Mapping[str, Any]:
     found = (claims.get("id_token") or {}).get("acr")
     return found if isinstance(found, dict) else {}
-
-
-def _is_essential(claims: Mapping[str, Any]) -> bool:
-    return _acr(claims).get("essential") is True
 
 
 def _asked_by_claims(claims: Mapping[str, Any]) -> tuple[str, ...]:
@@ -90,12 +82,10 @@ def acr_of(
     fresh: bool,
     requested: Collection[str] = (),
 ) -> str:
-    """Return the class: the highest that was requested and reached, or else that was reached.
+    """Return the highest class that was requested and reached, or else that was reached.
 
-    `level` is None where the flow has no levels. A name without a level may be a number.
-
-    `acr.loa.map` of the client, or else of the realm, names levels. Without levels `1` stands for a
-    sign-in with credentials, `0` for one by cookie. Spec: OpenID Connect Core §2 (`acr`); Keycloak:
+    `level` is None where the flow has no levels: then `1` is a sign-in with credentials, `0` one by
+    cookie. A name without a level may be a number. Spec: OpenID Connect Core §2 (`acr`); Keycloak:
     AcrUtils
     """
     reached = (1 if fresh else 0) if level is None else level

@@ -1,8 +1,4 @@
-"""PKCE: the challenge of an authorization request, and the verifier at the token endpoint.
-
-Spec: RFC 7636 §4.1, §4.3, §4.4.1, §4.6; Keycloak: 12.10 authorization, 1.4 (rows 8 to 11); attacks:
-C7
-"""
+"""PKCE: the challenge of an authorization request, and the verifier at the token endpoint."""
 
 import hashlib
 import hmac
@@ -26,13 +22,16 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 def check_code_challenge(draft: AuthorizationDraft) -> None:
     """Keep the challenge; raises OAuthError.
 
-    Without `pkce.code.challenge.method` a client may leave PKCE out, as in Keycloak; RFC 9700
-    §2.1.1 demands it of public clients, so administrators should set S256 there. Spec: RFC 7636
-    §4.3, §4.4.1; Keycloak: 12.10 authorization; attacks C7
+    It is optional unless `pkce.code.challenge.method` is set, as in Keycloak; RFC 9700 §2.1.1
+    demands it of public clients. Spec: RFC 7636 §4.3, §4.4.1; Keycloak: 12.10 authorization;
+    attacks C7
     """
     if ResponseType.CODE not in draft.response_type:
         return
-    challenge, method = draft.get("code_challenge"), draft.get("code_challenge_method")
+    challenge, method = (
+        draft.parameters.get("code_challenge"),
+        draft.parameters.get("code_challenge_method"),
+    )
     required = draft.client.client.authorization.code_challenge_method
     if required:
         _require_challenge_method(method, required)
@@ -71,14 +70,10 @@ class _AcceptedVerifier(VerifiedCodeVerifier):
 def require_verifier(
     verifier: str | None, challenge: str | None, method: str | None, *, enforced: bool
 ) -> VerifiedCodeVerifier | None:
-    """Raise OAuthError unless the verifier is the one that the challenge was made from.
+    """Raise OAuthError unless the verifier fits the challenge; None without both.
 
-    Return what it proves; None without a challenge.
-
-    A verifier without a challenge is refused: the challenge may have been removed on the way to the
-    authorization endpoint. `enforced` is for clients that must use PKCE.
-
-    Spec: RFC 7636 §4.1, §4.6; Keycloak: 1.4 (rows 8 to 11); attacks: C7
+    A verifier without a challenge is refused, since the challenge may have been removed; `enforced`
+    demands PKCE. Spec: RFC 7636 §4.1, §4.6; Keycloak: 1.4 (rows 8 to 11); attacks: C7
     """
     if verifier is None:
         if challenge is not None or enforced:
@@ -103,8 +98,7 @@ def require_verifier(
 def _challenge_of_verifier(verifier: str, method: str | None) -> str:
     if method != S256:
         return verifier
-    digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 def _refused_verifier(text: str, event_error: str) -> OAuthError:

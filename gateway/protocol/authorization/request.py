@@ -5,6 +5,7 @@ authorization; attacks: C24
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -62,10 +63,7 @@ PARAMETERS: Final = tuple(LONGEST_PARAMETERS)
 
 
 def text_of(claim: Any) -> str | None:
-    """Return a claim of a request object as the text of a parameter; None for null.
-
-    Spec: OpenID Connect Core §6.1 (numbers and objects stand as JSON in it)
-    """
+    """Return a claim as text of a parameter, None for null. Spec: OpenID Connect Core §6.1."""
     if claim is None or isinstance(claim, str):
         return claim
     return json.dumps(claim)
@@ -76,7 +74,7 @@ LARGEST_STORED: Final = 24 * 1024
 
 
 class ResponseType(StrEnum):
-    """What a response may consist of. Spec: OAuth 2.0 Multiple Response Type Encoding Practices."""
+    """The parts of a response. Spec: OAuth 2.0 Multiple Response Type Encoding Practices."""
 
     CODE = "code"
     ID_TOKEN = "id_token"  # noqa: S105 - a response type
@@ -85,7 +83,7 @@ class ResponseType(StrEnum):
 
 
 class Prompt(StrEnum):
-    """What a client may demand of the sign-in. Spec: OpenID Connect Core §3.1.2.1."""
+    """A client's demands on the sign-in. Spec: OpenID Connect Core §3.1.2.1."""
 
     NONE = "none"
     LOGIN = "login"
@@ -107,51 +105,63 @@ class CodeChallenge:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLevel:
-    """The level of authentication that is asked for; one that is `essential` must be reached.
-
-    Spec: OpenID Connect Core §5.5.1.1; Keycloak: 12.10 (step-up)
-    """
+    """A requested level; an `essential` one must be reached. OpenID Connect Core §5.5.1.1."""
 
     level: int
     essential: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationRequest:
-    """A request that passed every check. Values of the client are out of its repr."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInRequest(ABC):
+    """What a sign-in is begun for. Values of the client are out of its repr."""
 
     client: ClientEntry = field(repr=False)
-    redirect_uri: str
-    response_type: frozenset[ResponseType]
-    response_mode: ResponseMode
     scopes: GrantedScopes = field(repr=False)
-    redirect_uri_sent: bool = True
-    """The request named its redirect URI, so the token request has to name it too."""
-    pushed_reference: str | None = field(default=None, repr=False)
-    """That of a pushed request, which is used up by its response."""
-    state: str | None = field(default=None, repr=False)
-    nonce: str | None = field(default=None, repr=False)
     prompt: frozenset[Prompt] = frozenset()
     max_age: timedelta | None = None
     login_hint: str | None = field(default=None, repr=False)
     hinted_user: str | None = field(default=None, repr=False)
     """The `sub` of a verified `id_token_hint`: only this user may sign in."""
     level: RequestedLevel | None = None
-    acr_values: str | None = None
-    """The parameter, by which level and policies are judged again while the sign-in waits."""
     enforced_flow: EnforcedFlow | None = None
     """The flow that client policies choose for this sign-in."""
-    requires_consent: bool = False
-    """Client policies demand the consent of the user: `client` is one that requires it."""
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The object of the parameter `claims`: members `id_token` and `userinfo`."""
+    action: str | None = None
+    """`kc_action`: a required action to perform before the sign-in ends."""
+    action_parameter: str | None = field(default=None, repr=False)
+    """What follows the name of the action behind a colon."""
+
+    @property
+    def event_details(self) -> Mapping[str, str]:
+        """Further details of the event of the sign-in."""
+        return {}
+
+    @abstractmethod
+    def stored(self) -> Mapping[str, str]:
+        """Return the request as text by names, which the sign-in keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizationRequest(SignInRequest):
+    """A request of a client that passed every check."""
+
+    redirect_uri: str
+    response_type: frozenset[ResponseType]
+    response_mode: ResponseMode
+    redirect_uri_sent: bool = True
+    """The request named its redirect URI, so the token request has to name it too."""
+    pushed_reference: str | None = field(default=None, repr=False)
+    """That of a pushed request, which is used up by its response."""
+    state: str | None = field(default=None, repr=False)
+    nonce: str | None = field(default=None, repr=False)
+    acr_values: str | None = None
+    """The parameter, by which level and policies are judged again while the sign-in waits."""
+    requires_consent: bool = False
+    """Client policies demand the consent of the user: `client` is one that requires it."""
     ui_locales: tuple[str, ...] = ()
     display: str | None = None
     code_challenge: CodeChallenge | None = None
-    action: str | None = None
-    """`kc_action`: a required action that the client asks for."""
-    action_parameter: str | None = None
-    """What follows the name of the action behind a colon."""
     identity_provider: str | None = None
     """`kc_idp_hint`"""
     certificate: str | None = None
@@ -161,13 +171,12 @@ class AuthorizationRequest:
 
     @property
     def target(self) -> ResponseTarget:
-        """Where the response goes."""
-        client = self.client.client
-        return ResponseTarget(client, self.redirect_uri, self.response_mode, self.state)
+        """The target of the response."""
+        return ResponseTarget(self.client.client, self.redirect_uri, self.response_mode, self.state)
 
     @property
     def event_details(self) -> Mapping[str, str]:
-        """What the event of the sign-in says of the request."""
+        """The details of the request for the event of the sign-in."""
         return {
             Detail.AUTH_TYPE: "code",
             Detail.RESPONSE_TYPE: " ".join(sorted(self.response_type)),
@@ -195,32 +204,20 @@ class AuthorizationRequest:
         )
 
     def stored(self) -> Mapping[str, str]:
-        """Return the request as text by names; `restore` reads it."""
-        texts = {
+        """Return the request as text by names; `restore_request` reads it."""
+        texts: dict[str, str | None] = {
+            **{name: getattr(self, attribute) for attribute, name in _STORED_TEXTS.items()},
             "client_id": self.client.client.client_id,
-            "redirect_uri": self.redirect_uri,
             "redirect_uri_sent": "true" if self.redirect_uri_sent else None,
-            "pushed_reference": self.pushed_reference,
             "response_type": " ".join(sorted(self.response_type)),
             "response_mode": str(self.response_mode),
             "scope": " ".join(self.scopes.names),
-            "state": self.state,
-            "nonce": self.nonce,
             "prompt": " ".join(sorted(self.prompt)) or None,
             "max_age": None if self.max_age is None else str(self.max_age // _ONE_SECOND),
-            "login_hint": self.login_hint,
-            "hinted_user": self.hinted_user,
             "level": None if self.level is None else str(self.level.level),
             "level_essential": "true" if self.level and self.level.essential else None,
-            "acr_values": self.acr_values,
             "claims": _compact_json(self.claims) if self.claims else None,
             "ui_locales": " ".join(self.ui_locales) or None,
-            "display": self.display,
-            "kc_action": self.action,
-            "kc_action_parameter": self.action_parameter,
-            "kc_idp_hint": self.identity_provider,
-            "certificate": self.certificate,
-            "proof_key": self.proof_key,
             "requires_consent": "true" if self.requires_consent else None,
         }
         if self.enforced_flow is not None:
@@ -234,63 +231,57 @@ class AuthorizationRequest:
 
 
 _ONE_SECOND: Final = timedelta(seconds=1)
+_SAME_NAMES: Final = (
+    *("redirect_uri", "pushed_reference", "state", "nonce", "login_hint", "hinted_user"),
+    *("acr_values", "display", "certificate", "proof_key"),
+)
+_STORED_TEXTS: Final[Mapping[str, str]] = {
+    **{name: name for name in _SAME_NAMES},
+    "action": "kc_action",
+    "action_parameter": "kc_action_parameter",
+    "identity_provider": "kc_idp_hint",
+}
+"""Fields that are texts or None -> their names in a stored request."""
 
 
 def restore_request(
     stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
 ) -> AuthorizationRequest:
-    """Return the request that `stored` was written from, for the same client.
-
-    Scopes that the client has lost since are left out. Raises StoredRequestUnusable.
-    """
+    """Return the request of `stored` without lost scopes; raises StoredRequestUnusable."""
     if sum(len(name) + len(text) for name, text in stored.items()) > LARGEST_STORED:
         raise StoredRequestUnusable(f"larger than {LARGEST_STORED} characters")
     if stored.get("client_id") != client.client.client_id:
         raise StoredRequestUnusable("the request of another client")
     try:
-        return _restored_request(stored, realm, client)
+        requires_consent = "requires_consent" in stored
+        texts: dict[str, Any] = {
+            **{attribute: stored.get(name) for attribute, name in _STORED_TEXTS.items()},
+            "redirect_uri": stored["redirect_uri"],
+        }
+        return AuthorizationRequest(
+            **texts,
+            client=asking_for_consent(client) if requires_consent else client,
+            requires_consent=requires_consent,
+            redirect_uri_sent="redirect_uri_sent" in stored,
+            response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
+            response_mode=ResponseMode(stored["response_mode"]),
+            scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
+            prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
+            max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
+            level=_level(stored) if "level" in stored else None,
+            enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
+            claims=_claims(stored["claims"]) if "claims" in stored else {},
+            ui_locales=tuple(stored.get("ui_locales", "").split()),
+            code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
+            if "code_challenge" in stored
+            else None,
+        )
     except (KeyError, ValueError, OverflowError, RecursionError) as error:
         raise StoredRequestUnusable(f"malformed: {type(error).__name__}") from error
 
 
-def _restored_request(
-    stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
-) -> AuthorizationRequest:
-    requires_consent = "requires_consent" in stored
-    return AuthorizationRequest(
-        client=asking_for_consent(client) if requires_consent else client,
-        requires_consent=requires_consent,
-        redirect_uri=stored["redirect_uri"],
-        redirect_uri_sent="redirect_uri_sent" in stored,
-        pushed_reference=stored.get("pushed_reference"),
-        response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
-        response_mode=ResponseMode(stored["response_mode"]),
-        scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
-        state=stored.get("state"),
-        nonce=stored.get("nonce"),
-        prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
-        max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
-        login_hint=stored.get("login_hint"),
-        hinted_user=stored.get("hinted_user"),
-        level=_level(stored) if "level" in stored else None,
-        acr_values=stored.get("acr_values"),
-        enforced_flow=_enforced_flow(stored) if "enforced_flow" in stored else None,
-        claims=_claims(stored["claims"]) if "claims" in stored else {},
-        ui_locales=tuple(stored.get("ui_locales", "").split()),
-        display=stored.get("display"),
-        code_challenge=CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
-        if "code_challenge" in stored
-        else None,
-        action=stored.get("kc_action"),
-        action_parameter=stored.get("kc_action_parameter"),
-        identity_provider=stored.get("kc_idp_hint"),
-        certificate=stored.get("certificate"),
-        proof_key=stored.get("proof_key"),
-    )
-
-
 def asking_for_consent(client: ClientEntry) -> ClientEntry:
-    """Return the client as one that requires consent."""
+    """Return the client, which now requires consent."""
     return replace(client, client=replace(client.client, consent_required=True))
 
 
@@ -319,7 +310,7 @@ _NO_DEMANDS: Final = SignInDemands()
 
 @dataclass(frozen=True, slots=True)
 class CheckServices:
-    """What checks look things up in."""
+    """The stores and rules that checks use."""
 
     directory: Directory
     pushed_requests: PushedRequestStore
@@ -329,10 +320,7 @@ class CheckServices:
 
 @dataclass(slots=True)
 class AuthorizationDraft:
-    """A request in the course of its checks: each check fills in what it has verified.
-
-    `parameters` are those that count: of the request, of its request object, or the pushed ones.
-    """
+    """A request during its checks; `parameters` are the effective ones."""
 
     request: ProtocolRequest
     services: CheckServices
@@ -358,7 +346,7 @@ class AuthorizationDraft:
     """The classes of authentication that are asked for, or those of the client by default."""
     level: RequestedLevel | None = None
     demands: SignInDemands = _NO_DEMANDS
-    """What client policies demand of the sign-in."""
+    """The demands of client policies on the sign-in."""
     code_challenge: CodeChallenge | None = None
     hinted_user: str | None = field(default=None, repr=False)
     request_object: VerifiedRequestObject | None = field(default=None, repr=False)
@@ -383,10 +371,6 @@ class AuthorizationDraft:
         """Whether the response contains a token."""
         return bool(self.response_type & {ResponseType.TOKEN, ResponseType.ID_TOKEN})
 
-    def get(self, name: str) -> str | None:
-        """Return a parameter as sent, empty included; None where it is absent."""
-        return self.parameters.get(name)
-
     def target(self) -> ResponseTarget | None:
         """Return where an error goes; None until client and redirect URI were verified."""
         if self.entry is None or self.redirect_uri is None:
@@ -396,14 +380,14 @@ class AuthorizationDraft:
 
     def _requested_mode(self) -> ResponseMode:
         """Return the mode for the refusal of a response type, which no mode was checked with."""
-        named = self.get("response_mode")
+        named = self.parameters.get("response_mode")
         return ResponseMode(named) if named in set(ResponseMode) else ResponseMode.QUERY
 
     def finished(self) -> AuthorizationRequest:
         """Return the verified request; raises LookupError before the checks have run."""
         if self.redirect_uri is None or self.scopes is None:
             raise LookupError("the checks have not run")
-        action, _, parameter = (self.get("kc_action") or "").partition(":")
+        action, _, parameter = (self.parameters.get("kc_action") or "").partition(":")
         requires_consent = self.demands.requires_consent
         return AuthorizationRequest(
             client=asking_for_consent(self.client) if requires_consent else self.client,
@@ -415,21 +399,21 @@ class AuthorizationDraft:
             response_mode=self.response_mode,
             scopes=self.scopes,
             state=self.state,
-            nonce=self.get("nonce"),
+            nonce=self.parameters.get("nonce"),
             prompt=self.prompt,
             max_age=self.max_age,
-            login_hint=self.get("login_hint") or None,
+            login_hint=self.parameters.get("login_hint") or None,
             hinted_user=self.hinted_user,
             level=self.level,
-            acr_values=self.get("acr_values"),
+            acr_values=self.parameters.get("acr_values"),
             enforced_flow=self.demands.flow,
             claims=self.claims,
-            ui_locales=tuple((self.get("ui_locales") or "").split()),
-            display=self.get("display") or None,
+            ui_locales=tuple((self.parameters.get("ui_locales") or "").split()),
+            display=self.parameters.get("display") or None,
             code_challenge=self.code_challenge,
             action=action or None,
             action_parameter=parameter or None,
-            identity_provider=self.get("kc_idp_hint") or None,
+            identity_provider=self.parameters.get("kc_idp_hint") or None,
             certificate=self.certificate,
-            proof_key=self.get(DPOP_KEY),
+            proof_key=self.parameters.get(DPOP_KEY),
         )

@@ -31,7 +31,7 @@ async def check_request_object(draft: AuthorizationDraft) -> None:
     """Merge the parameters of the request object; raises PageError."""
     if draft.pushed_reference is not None:
         return
-    sent = [name for name in ("request", "request_uri") if draft.get(name) is not None]
+    sent = [name for name in ("request", "request_uri") if draft.parameters.get(name) is not None]
     if len(sent) > 1:
         raise _refused("Illegal to use both 'request' and 'request_uri' parameters together")
     client = draft.client.client
@@ -43,7 +43,11 @@ async def check_request_object(draft: AuthorizationDraft) -> None:
         return
     if sent[0] in draft.request.parameters.repeated_names:
         raise _refused(f"'{sent[0]}' is present multiple times")
-    token = await _object_at(draft, client) if sent == ["request_uri"] else draft.get("request")
+    token = (
+        await _object_at(draft, client)
+        if sent == ["request_uri"]
+        else draft.parameters.get("request")
+    )
     accepted = await _verified(draft, client, token or "")
     draft.request_object = accepted if isinstance(accepted, VerifiedRequestObject) else None
     claims = accepted.claims
@@ -54,12 +58,11 @@ async def check_request_object(draft: AuthorizationDraft) -> None:
 
 
 async def _object_at(draft: AuthorizationDraft, client: Client) -> str:
-    uri = draft.get("request_uri") or ""
+    uri = draft.parameters.get("request_uri") or ""
     if not any(_is_registered(uri, each) for each in client.request_objects.uris):
         raise _refused("Specified 'request_uri' not allowed for this client.")
     try:
-        document = await draft.services.documents.fetch(uri.partition("#")[0])
-        return document.decode("ascii").strip()
+        return (await draft.services.documents.fetch(uri.partition("#")[0])).decode("ascii").strip()
     except (DocumentUnavailable, UnicodeDecodeError) as error:
         raise _refused(f"The request object was not fetched: {error}") from error
 
@@ -81,7 +84,7 @@ async def _verified(
             token = _decrypted(draft, client, token)
         is_signed = signatures.read_claims(token).algorithm != UNSIGNED
         unsigned = None if is_signed else signatures.read_unsigned(token)
-        said = unsigned or await signatures.verify(client, token)
+        said = unsigned or await signatures.verify_claims(client, token)
     except InvalidToken as error:
         raise _refused(f"Invalid request object: {error}") from error
     wanted = client.request_objects.algorithm

@@ -12,12 +12,12 @@ from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse
 
 SignInResponse = AuthorizationResponse | DeviceResult | AccountResult
-"""The client's response, what became of a device, or a page of the account console."""
+"""The response for the client, the result of a device, or a page of the account console."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskConsent:
-    """The user decides about what the client asks for."""
+    """The user decides about the scopes that the client asks for."""
 
     session: AuthenticationSession
     client: Client
@@ -28,7 +28,7 @@ class AskConsent:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """The client gets its response, or the user sees what became of a device or of an action.
+    """The client gets its response, or the user sees the result of a device or of an action.
 
     `signed_in` is the session whose cookies the browser gets, None where nothing has changed.
     `browser_id` is the id of the sign-ins that are left in other tabs, where it may have changed.

@@ -1,16 +1,15 @@
-"""The purposes of a sign-in: each decides what follows when the user has signed in, or refuses.
+"""The purposes of a sign-in: each has its response to a user who has signed in, or refuses.
 
 Keycloak: 16.2 mailed links, ExecuteActionsActionTokenHandler (links of mails)
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Any, Final, Protocol
+from typing import ClassVar, Final
 
 from gateway.authentication.engine import Inform, Refused
 from gateway.authentication.errors import SignInStopped
-from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import MessageKey
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError
@@ -28,9 +27,8 @@ from gateway.protocol.authorization import (
     AuthorizationRequest,
     PageError,
     PageMessage,
-    Prompt,
     RedirectError,
-    RequestedLevel,
+    SignInRequest,
 )
 from gateway.protocol.browser_sign_in.outcomes import Respond, SignInResponse
 from gateway.protocol.device_authorization import (
@@ -41,20 +39,15 @@ from gateway.protocol.device_authorization import (
 )
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, still_granted
-from gateway.protocol.sign_in_completion import (
-    FinishedSignIn,
-    SessionJoining,
-    SignInCompletion,
-    SignInRequest,
-)
+from gateway.protocol.scopes import still_granted
+from gateway.protocol.sign_in_completion import FinishedSignIn, SessionJoining, SignInCompletion
 
 _LINK_NOTE: Final = "followed_link"
 _REDIRECT_URI: Final = "link_redirect_uri"
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedLink:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowedLink(SignInRequest):
     """The client that the link was made for, and where the page at the end leads to.
 
     The link begins no session: a page at its end says that the account was updated. The flow of the
@@ -62,18 +55,8 @@ class FollowedLink:
     16.2 mailed links
     """
 
-    client: ClientEntry = field(repr=False)
-    scopes: GrantedScopes = field(repr=False)
     redirect_uri: str = field(default="", repr=False)
-    prompt: frozenset[Prompt] = frozenset()
-    max_age: timedelta | None = None
-    action: str | None = None
-    action_parameter: str | None = None
-    login_hint: str | None = None
-    hinted_user: str | None = None
-    level: RequestedLevel | None = None
-    claims: Mapping[str, Any] = field(default_factory=dict)
-    event_details: Mapping[str, str] = field(default_factory=dict)
+    """It was verified to be an address of the client; empty without one."""
 
     def stored(self) -> Mapping[str, str]:
         """Return the link as text by names; `restore_link` reads it."""
@@ -86,7 +69,8 @@ class FollowedLink:
 
 def followed_link(realm: RealmEntry, client: ClientEntry, redirect_uri: str = "") -> FollowedLink:
     """Return a link of a client; `redirect_uri` was verified."""
-    return FollowedLink(client, still_granted(realm, client.client, ()), redirect_uri)
+    scopes = still_granted(realm, client.client, ())
+    return FollowedLink(client=client, scopes=scopes, redirect_uri=redirect_uri)
 
 
 def restore_link(
@@ -116,15 +100,53 @@ def validate_target(request: ProtocolRequest, client: Client, uri: str | None) -
 
 
 @dataclass(frozen=True, slots=True)
-class LinkPurpose:
+class Purpose(ABC):
+    """What one sign-in is for. Methods raise StoreUnavailable.
+
+    A client gets its response; a device is connected; a page of the account console is shown; the
+    user of a mailed link performs actions. The request that a sign-in keeps says which.
+    """
+
+    asked: SignInRequest
+    is_always_confirmed: ClassVar[bool] = False
+    """Whether the user is asked even where the client requires no consent, or has it."""
+    has_flow: ClassVar[bool] = True
+    """Whether the user signs in by the client's flow, which can be started over."""
+
+    @abstractmethod
+    async def complete(
+        self, request: ProtocolRequest, finished: FinishedSignIn
+    ) -> tuple[SignInResponse, UserSession]:
+        """Return the response of the sign-in; raises as `SessionJoining.join` does."""
+
+    async def reject(
+        self,
+        request: ProtocolRequest,  # noqa: ARG002
+        description: str | None = None,
+    ) -> Respond | Refused:
+        """Note that the user has refused; raises OAuthError where the client gets an error."""
+        raise self.refusal("access_denied", EventError.REJECTED_BY_USER, description)
+
+    def refusal(
+        self, error: str, event_error: str | None, description: str | None = None
+    ) -> OAuthError:
+        """Return an error that ends the sign-in; it is not recorded without an `event_error`."""
+        return OAuthError(error, description, event=_event_failure(event_error))
+
+
+def _event_failure(event_error: str | None) -> EventFailure | None:
+    return None if event_error is None else EventFailure(event_error)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPurpose(Purpose):
     """The user performs the actions of a link."""
 
     asked: FollowedLink
-    is_always_confirmed: bool = False
-    has_flow: bool = False
-    enforced_flow: EnforcedFlow | None = None
+    has_flow: ClassVar[bool] = False
 
-    def final_page(self, user: User) -> Inform | None:
+    def final_page(self, user: User) -> Inform:
+        """Return the page at the end of the actions, which begin no session."""
         return Inform(
             MessageKey.ACCOUNT_UPDATED,
             self.asked.client.client,
@@ -146,116 +168,43 @@ class LinkPurpose:
         description: str | None = None,  # noqa: ARG002 - no client reads it
     ) -> Refused:
         error = SignInStopped(EventError.REJECTED_BY_USER, MessageKey.ACCESS_DENIED)
-        request.event.fail(error.event_error)
+        request.event.error = error.event_error
         return Refused(error, self.asked.client.client)
-
-    def refusal(
-        self, error: str, event_error: str | None, description: str | None = None
-    ) -> OAuthError:
-        event = None if event_error is None else EventFailure(event_error)
-        return OAuthError(error, description, event=event)
-
-
-class Purpose(Protocol):
-    """What one sign-in is for. Methods raise StoreUnavailable.
-
-    A client gets its response; a device is connected; a page of the account console is shown. The
-    request that a sign-in keeps says which.
-    """
-
-    @property
-    def asked(self) -> SignInRequest: ...
-
-    @property
-    def is_always_confirmed(self) -> bool:
-        """Whether the user is asked even where the client requires no consent, or has it."""
-        ...
-
-    @property
-    def has_flow(self) -> bool:
-        """Whether the user signs in by the client's flow, which can be started over."""
-        ...
-
-    @property
-    def enforced_flow(self) -> EnforcedFlow | None:
-        """The flow that client policies choose in place of the client's."""
-        ...
-
-    def final_page(self, user: User) -> Inform | None:
-        """Return the page of a sign-in that begins no session; None where a response follows."""
-        ...
-
-    async def complete(
-        self, request: ProtocolRequest, finished: FinishedSignIn
-    ) -> tuple[SignInResponse, UserSession]:
-        """Return what the sign-in comes to; raises as `SessionJoining.join` does."""
-        ...
-
-    async def reject(
-        self, request: ProtocolRequest, description: str | None = None
-    ) -> Respond | Refused:
-        """Note that the user has refused; raises OAuthError where the client gets an error."""
-        ...
-
-    def refusal(
-        self, error: str, event_error: str | None, description: str | None = None
-    ) -> OAuthError:
-        """Return an error that ends the sign-in; it is not recorded without an `event_error`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class ClientPurpose:
+class ClientPurpose(Purpose):
     """A client gets the response to its authorization request."""
 
     asked: AuthorizationRequest
     endpoint: AuthorizationEndpoint = field(repr=False)
     completion: SignInCompletion = field(repr=False)
-    enforced_flow: EnforcedFlow | None
-    is_always_confirmed: bool = False
-    has_flow: bool = True
-
-    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
-        return None
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
     ) -> tuple[SignInResponse, UserSession]:
         if self.asked.pushed_reference is not None:
             await self.endpoint.use_up(request, self.asked, self.asked.pushed_reference)
-        completed = await self.completion.complete(request, self.asked, finished)
-        return completed.response, completed.session
-
-    async def reject(
-        self,
-        request: ProtocolRequest,  # noqa: ARG002
-        description: str | None = None,
-    ) -> Respond:
-        raise self.refusal("access_denied", EventError.REJECTED_BY_USER, description)
+        return await self.completion.complete(request, self.asked, finished)
 
     def refusal(
         self, error: str, event_error: str | None, description: str | None = None
     ) -> OAuthError:
-        failure = _failure_of_client(event_error)
+        failure = _event_failure(event_error)
         return RedirectError(error, description, self.asked.target, event=failure)
 
 
 @dataclass(frozen=True, slots=True)
-class DevicePurpose:
+class DevicePurpose(Purpose):
     """A device gets its tokens.
 
-    Its user is asked in any case: a link of an attacker may have led here, and who is signed in
+    Its user is asked in any case: a link of an attacker may have led here, and a signed-in user
     would connect the attacker's device without noticing. Spec: RFC 8628 §5.4
     """
 
     asked: DeviceConnection
     approvals: DeviceApprovals = field(repr=False)
-    is_always_confirmed: bool = True
-    has_flow: bool = True
-    enforced_flow: EnforcedFlow | None = None
-
-    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
-        return None
+    is_always_confirmed: ClassVar[bool] = True
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
@@ -267,27 +216,16 @@ class DevicePurpose:
         request: ProtocolRequest,
         description: str | None = None,  # noqa: ARG002 - a device reads one text
     ) -> Respond:
-        request.event.fail(EventError.REJECTED_BY_USER)
+        request.event.error = EventError.REJECTED_BY_USER
         return Respond(await self.approvals.deny(request, self.asked))
-
-    def refusal(
-        self, error: str, event_error: str | None, description: str | None = None
-    ) -> OAuthError:
-        return OAuthError(error, description, event=_failure_of_client(event_error))
 
 
 @dataclass(frozen=True, slots=True)
-class AccountPurpose:
+class AccountPurpose(Purpose):
     """The browser goes to a page of the account console, signed in, without a code."""
 
     asked: AccountVisit
     joining: SessionJoining = field(repr=False)
-    is_always_confirmed: bool = False
-    has_flow: bool = True
-    enforced_flow: EnforcedFlow | None = None
-
-    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
-        return None
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
@@ -297,18 +235,11 @@ class AccountPurpose:
         action = finished.action.get("kc_action", "")
         return AccountResult(self.asked.page, action, status), joined.session
 
-    async def reject(
-        self,
-        request: ProtocolRequest,  # noqa: ARG002
-        description: str | None = None,  # noqa: ARG002 - the page says that there is no access
-    ) -> Respond:
-        raise self.refusal("access_denied", EventError.REJECTED_BY_USER)
-
     def refusal(
         self,
         error: str,
         event_error: str | None,
-        description: str | None = None,  # noqa: ARG002
+        description: str | None = None,  # noqa: ARG002 - the page says that there is no access
     ) -> OAuthError:
         refusal = PageError(
             PageMessage.noAccessMessage,
@@ -316,69 +247,45 @@ class AccountPurpose:
             error=error,
             client=self.asked.client.client,
         )
-        refusal.event = _failure_of_client(event_error)
+        refusal.event = _event_failure(event_error)
         return refusal
 
 
-Asked = AuthorizationRequest | DeviceConnection | AccountVisit | FollowedLink
-"""What a sign-in is begun for."""
-
-
+@dataclass(frozen=True, slots=True)
 class Purposes:
     """Returns the purpose of a sign-in that begins or continues."""
 
-    def __init__(
-        self,
-        *,
-        endpoint: AuthorizationEndpoint,
-        completion: SignInCompletion,
-        user_codes: UserCodes,
-        approvals: DeviceApprovals,
-        console: ConsoleClients,
-        joining: SessionJoining,
-    ) -> None:
-        self._endpoint = endpoint
-        self._completion = completion
-        self._user_codes = user_codes
-        self._approvals = approvals
-        self._console = console
-        self._joining = joining
+    endpoint: AuthorizationEndpoint
+    completion: SignInCompletion
+    user_codes: UserCodes
+    approvals: DeviceApprovals
+    console: ConsoleClients
+    joining: SessionJoining
 
-    def of(self, asked: Asked) -> Purpose:
-        """Return the purpose of what was asked for."""
+    def purpose_of(self, asked: SignInRequest) -> Purpose:
+        """Return the purpose of a request."""
         match asked:
             case AuthorizationRequest():
-                endpoint, completion = self._endpoint, self._completion
-                return ClientPurpose(asked, endpoint, completion, asked.enforced_flow)
+                return ClientPurpose(asked, self.endpoint, self.completion)
             case DeviceConnection():
-                return DevicePurpose(asked, self._approvals)
+                return DevicePurpose(asked, self.approvals)
             case AccountVisit():
-                return AccountPurpose(asked, self._joining)
+                return AccountPurpose(asked, self.joining)
             case FollowedLink():
                 return LinkPurpose(asked)
+        raise TypeError(f"a sign-in for {type(asked).__name__} has no purpose")
 
-    async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
+    async def restore_purpose(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
         """Return the purpose that a sign-in has stored.
 
         Raises PageError where the client has changed meanwhile, StoredRequestUnusable and
         StoreUnavailable.
         """
         if DEVICE_NOTE in stored:
-            return self.of(await self._user_codes.resume(request, stored))
+            return self.purpose_of(await self.user_codes.resume_device(request, stored))
         if ACCOUNT_NOTE in stored:
-            return self.of(await self._console.resume(request, stored))
+            return self.purpose_of(await self.console.resume(request, stored))
         if _LINK_NOTE in stored:
-            client = await self._endpoint.find_client(request, stored)
-            return self.of(restore_link(stored, request, client))
-        return self.of(await self._endpoint.resume(request, stored))
-
-    async def sent_back(
-        self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]
-    ) -> Purpose:
-        """Return what the browser says was asked for: the redirect URI is verified, no more."""
-        stored = {"scope": "", **client_data, "client_id": client_id}
-        return await self.resume(request, stored)
-
-
-def _failure_of_client(event_error: str | None) -> EventFailure | None:
-    return None if event_error is None else EventFailure(event_error)
+            client = await self.endpoint.find_client(request, stored)
+            return self.purpose_of(restore_link(stored, request, client))
+        return self.purpose_of(await self.endpoint.resume_request(request, stored))

@@ -6,7 +6,7 @@ to login pages
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gateway.authentication.authenticators.reset_credentials import proven_by_link
 from gateway.authentication.engine import (
@@ -26,12 +26,11 @@ from gateway.domain.flows import FlowUse
 from gateway.domain.ports.lookups import Directory, UserEntry
 from gateway.domain.users import User
 from gateway.protocol.account_console import AccountVisit
-from gateway.protocol.authorization import Prompt
+from gateway.protocol.authorization import Prompt, SignInRequest
 from gateway.protocol.browser_sign_in.outcomes import AskConsent, Outcome, Respond
-from gateway.protocol.browser_sign_in.purposes import Asked, FollowedLink, Purposes
+from gateway.protocol.browser_sign_in.purposes import FollowedLink, LinkPurpose, Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
     closed_sign_in,
-    completed_sign_in,
     consent_items,
     different_user,
     finished_sign_in,
@@ -40,12 +39,11 @@ from gateway.protocol.browser_sign_in.step_outcomes import (
     note_refused_sign_in,
     unusable,
     with_message,
-    with_new_session,
     without_sign_in,
 )
 from gateway.protocol.browser_sign_in.visit import (
     Browser,
-    Visit,
+    BrowserRequestContext,
     event_details,
     is_permitted,
     note_declined,
@@ -58,40 +56,35 @@ from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
 
 
+@dataclass(frozen=True, slots=True)
 class BrowserSignIn:
     """Signs users in on pages.
 
-    All methods raise RedirectError for what the client is told, PageError where the client has
-    changed meanwhile, StoreUnavailable and Overloaded.
+    All methods raise RedirectError for an error that the client gets, PageError where the client
+    has changed meanwhile, StoreUnavailable and Overloaded.
     """
 
-    def __init__(
-        self,
-        engine: SignInEngine,
-        purposes: Purposes,
-        directory: Directory,
-        consents: Consents,
-        sessions: Sessions,
-    ) -> None:
-        self._engine = engine
-        self._purposes = purposes
-        self._directory = directory
-        self._consents = consents
-        self._sessions = sessions
+    _engine: SignInEngine
+    _purposes: Purposes
+    _directory: Directory
+    _consents: Consents
+    _sessions: Sessions
 
     async def begin(
         self,
         request: ProtocolRequest,
-        asked: Asked,
+        asked: SignInRequest,
         browser: Browser,
         use: FlowUse = FlowUse.SIGN_IN,
     ) -> Outcome:
         """Begin the sign-in for a client, a device or the account console, as `use` says."""
         if isinstance(asked, AccountVisit):  # no endpoint has begun the event
-            request.event.begin(EventType.LOGIN)
+            request.event.kind = EventType.LOGIN
             request.event.client_id = asked.client.client.client_id
-        purpose = self._purposes.of(asked)
-        return await self._begin(Visit(request, purpose, browser, is_new=True, use=use))
+        purpose = self._purposes.purpose_of(asked)
+        return await self._begin(
+            BrowserRequestContext(request, purpose, browser, is_new=True, use=use)
+        )
 
     async def begin_by_link(
         self,
@@ -108,7 +101,9 @@ class BrowserSignIn:
 
         `password` and `credentials` are the marks of what the user has now.
         """
-        visit = Visit(request, self._purposes.of(link), browser, is_new=True)
+        visit = BrowserRequestContext(
+            request, self._purposes.purpose_of(link), browser, is_new=True
+        )
         flow = visit.flow
         if flow is None:
             return unusable(visit)
@@ -130,20 +125,22 @@ class BrowserSignIn:
         `password` is the mark of the password for which the link was sent.
         What this browser asked for follows where its sign-in is `waiting` for the link.
         """
-        purpose = self._purposes.of(link)
+        purpose = self._purposes.purpose_of(link)
         if waiting is not None:
-            purpose = await self._purposes.resume(request, waiting.request)
+            purpose = await self._purposes.restore_purpose(request, waiting.request)
             await self._engine.end(waiting)
-        visit = Visit(request, purpose, browser, is_new=True, use=FlowUse.RESET_CREDENTIALS)
+        visit = BrowserRequestContext(
+            request, purpose, browser, is_new=True, use=FlowUse.RESET_CREDENTIALS
+        )
         flow = visit.flow
         if flow is None:
             return unusable(visit)
-        request.event.begin(EventType.LOGIN)
+        request.event.kind = EventType.LOGIN
         request.event.client_id = visit.client.client_id
         session = proven_by_link(visit.new_session(flow), user, password)
         return await self._after(visit, await self._engine.begin(visit.context, session))
 
-    async def _begin(self, visit: Visit) -> Outcome:
+    async def _begin(self, visit: BrowserRequestContext) -> Outcome:
         flow, stop = visit.flow, closed_sign_in(visit)
         if flow is None or stop is not None:
             return stop or unusable(visit)
@@ -173,25 +170,12 @@ class BrowserSignIn:
     async def resume(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
-        """Show the page again that waits for the user."""
+        """Show the page that waits for the user, or go on where a link has made it needless."""
         visit = await self._visit(request, session, browser)
         shown, execution = with_locale(session, request), request.parameters.get("execution")
-        return await self._resume(visit, shown, execution)
-
-    async def resume_after_link(
-        self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
-    ) -> Outcome:
-        """Continue a sign-in that waited for what a link has done."""
-        return await self._resume(await self._visit(request, session, browser), session)
-
-    async def _resume(
-        self, visit: Visit, session: AuthenticationSession, execution: str | None = None
-    ) -> Outcome:
-        if (changed := await self._with_changed_flow(visit, session)) is not None:
+        if (changed := await self._with_changed_flow(visit, shown)) is not None:
             return changed
-        return await self._after(
-            visit, await self._engine.resume(visit.context, session, execution)
-        )
+        return await self._after(visit, await self._engine.resume(visit.context, shown, execution))
 
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
@@ -261,28 +245,30 @@ class BrowserSignIn:
         """
         client_id = request.parameters.get("client_id")
         if restart is not None and restart.get("client_id") == client_id:
-            purpose = await self._purposes.resume(request, restart)
+            purpose = await self._purposes.restore_purpose(request, restart)
             if not purpose.has_flow:
                 request.event.withdraw()
                 error = SignInStopped(EventError.EXPIRED_CODE, MessageKey.ACTION_EXPIRED)
                 return Refused(error, purpose.asked.client.client)
-            outcome = await self._begin(Visit(request, purpose, browser, is_new=True))
+            outcome = await self._begin(
+                BrowserRequestContext(request, purpose, browser, is_new=True)
+            )
             return with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         return await without_sign_in(self._purposes, request, browser, client_data)
 
     async def _visit(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
-    ) -> Visit:
-        """Return the request with what the client asked for when the sign-in began."""
-        purpose = await self._purposes.resume(request, session.request)
-        request.event.begin(EventType.LOGIN)
+    ) -> BrowserRequestContext:
+        """Return the request with the purpose of its sign-in; its event becomes LOGIN."""
+        purpose = await self._purposes.restore_purpose(request, session.request)
+        request.event.kind = EventType.LOGIN
         request.event.client_id = purpose.asked.client.client.client_id
         use = request.realm.sign_in.use_of(session.flow)
-        return Visit(request, purpose, browser, use=use)
+        return BrowserRequestContext(request, purpose, browser, use=use)
 
     async def _restart(
         self,
-        visit: Visit,
+        visit: BrowserRequestContext,
         session: AuthenticationSession,
         use: FlowUse = FlowUse.SIGN_IN,
     ) -> Outcome:
@@ -295,7 +281,7 @@ class BrowserSignIn:
         return await self._after(visit, await self._engine.restart(visit.context, moved))
 
     async def _with_changed_flow(
-        self, visit: Visit, session: AuthenticationSession
+        self, visit: BrowserRequestContext, session: AuthenticationSession
     ) -> Outcome | None:
         """Start over where the client's flow has changed since; end pages of a forbidden link."""
         if not visit.purpose.has_flow:
@@ -306,7 +292,7 @@ class BrowserSignIn:
         again = await self._restart(visit, session, visit.use)
         return with_message(again, MessageKey.LOGIN_TIMEOUT)
 
-    async def _after(self, visit: Visit, step: SignInResult) -> Outcome:
+    async def _after(self, visit: BrowserRequestContext, step: SignInResult) -> Outcome:
         """Note the events of a result of the engine, and go on where the user is signed in."""
         if step.account_changes.changes:
             await note_account_changes(self._sessions, visit, step)
@@ -328,19 +314,18 @@ class BrowserSignIn:
                 visit.request.event.withdraw()
         return step
 
-    async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
+    async def _signed_in(self, visit: BrowserRequestContext, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
         hint = asked.hinted_user
         if hint is not None and not is_subject(hint, asked.client.client, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)
-        page = visit.purpose.final_page(step.user)
-        if page is not None:
+        if isinstance(visit.purpose, LinkPurpose):
             await self._engine.end(step.session)
             visit.request.event.withdraw()
-            return page
+            return visit.purpose.final_page(step.user)
         # Registration or a reset must not replace a flow that policies choose.
-        is_evasion = visit.use is not FlowUse.SIGN_IN and visit.purpose.enforced_flow is not None
+        is_evasion = visit.use is not FlowUse.SIGN_IN and asked.enforced_flow is not None
         if FORCED_SIGN_IN in step.session.notes or is_evasion:
             await self._engine.end(step.session)
             again = replace(visit, use=FlowUse.SIGN_IN, is_new=True)
@@ -356,7 +341,7 @@ class BrowserSignIn:
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
         return await self._complete(visit, step, user, given)
 
-    async def _ask_consent(self, visit: Visit, ask: AskConsent) -> Outcome:
+    async def _ask_consent(self, visit: BrowserRequestContext, ask: AskConsent) -> Outcome:
         if Prompt.NONE in visit.asked.prompt:
             raise visit.purpose.refusal("interaction_required", None)
         if visit.is_new:
@@ -365,7 +350,7 @@ class BrowserSignIn:
         return ask
 
     async def _complete(
-        self, visit: Visit, step: SignedIn, user: UserEntry, consent: ConsentDetail
+        self, visit: BrowserRequestContext, step: SignedIn, user: UserEntry, consent: ConsentDetail
     ) -> Outcome:
         if not visit.is_new:
             await self._engine.end(step.session)
@@ -375,7 +360,7 @@ class BrowserSignIn:
         visit.request.event.details |= step.event_details
         finished = finished_sign_in(visit, step, user, consent)
         try:
-            response, session = await completed_sign_in(visit, finished)
+            response, session = await visit.purpose.complete(visit.request, finished)
         except SessionEnded:
             # The session of the browser ended after it was found: its user has to sign in again.
             signed_out = replace(visit, browser=replace(visit.browser, identity=None), is_new=True)
@@ -384,4 +369,10 @@ class BrowserSignIn:
             return different_user(visit, user.user.username)
         if finished.joins is not None:
             return Respond(response)
-        return with_new_session(visit, step, finished, response, session)
+        remembered = step.user.username if finished.remember_me else ""
+        return Respond(
+            response,
+            session,
+            browser_id=None if visit.is_new else step.session.id,
+            remember=remembered if visit.request.realm.realm.login.remember_me else None,
+        )

@@ -15,22 +15,24 @@ from gateway.domain.authentication import Challenge, MessageKey
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.lookups import UserEntry
-from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     Outcome,
-    Respond,
-    SignInResponse,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes
-from gateway.protocol.browser_sign_in.visit import Browser, Visit, note_changes, note_failure
+from gateway.protocol.browser_sign_in.visit import (
+    Browser,
+    BrowserRequestContext,
+    note_changes,
+    note_failure,
+)
 from gateway.protocol.consents import ConsentDetail, ConsentItem, Consents, requested_items
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_completion import FinishedSignIn, SessionEnded
+from gateway.protocol.sign_in_completion import FinishedSignIn
 
 _NO_FLOW: Final = (EventType.LOGIN, EventError.NOT_ALLOWED, MessageKey.UNEXPECTED_ERROR)
 _UNUSABLE: Final = {
@@ -45,10 +47,10 @@ _UNUSABLE: Final = {
         MessageKey.RESET_NOT_ALLOWED,
     ),
 }
-"""Event, error and text by what the sign-in should have begun with."""
+"""Event, error and text of a flow that cannot be used, by the use of the sign-in."""
 
 
-def note_challenge(visit: Visit, step: Challenged) -> None:
+def note_challenge(visit: BrowserRequestContext, step: Challenged) -> None:
     """Note the event of the form before; with `prompt=none`, raises the error for the client."""
     if Prompt.NONE in visit.asked.prompt:
         raise _needs_user(visit, step.challenge)
@@ -59,7 +61,7 @@ def note_challenge(visit: Visit, step: Challenged) -> None:
         visit.request.event.details |= step.event_details
 
 
-def _needs_user(visit: Visit, challenge: Challenge) -> OAuthError:
+def _needs_user(visit: BrowserRequestContext, challenge: Challenge) -> OAuthError:
     """Return the error for a client that wants no page to be shown; it is not recorded.
 
     Applications ask so to find out whether there is a session, each time that a page is loaded.
@@ -76,26 +78,28 @@ def with_message(outcome: Outcome, message: MessageKey) -> Outcome:
     return replace(outcome, challenge=replace(outcome.challenge, message=message))
 
 
-def unusable(visit: Visit) -> Refused:
+def unusable(visit: BrowserRequestContext) -> Refused:
     """Return the page of a sign-in whose flow or user was removed, or is not permitted."""
     kind, error, message = _UNUSABLE.get(visit.use, _NO_FLOW)
-    visit.request.event.begin(kind)
+    visit.request.event.kind = kind
     return stopped_sign_in(visit, error, message)
 
 
-def different_user(visit: Visit, username: str) -> Refused:
+def different_user(visit: BrowserRequestContext, username: str) -> Refused:
     """Return the page of a sign-in in a browser in which another user is signed in."""
     error = EventError.DIFFERENT_USER_AUTHENTICATED
     return stopped_sign_in(visit, error, MessageKey.DIFFERENT_USER, username)
 
 
-def stopped_sign_in(visit: Visit, error: str, message: str, *arguments: str) -> Refused:
+def stopped_sign_in(
+    visit: BrowserRequestContext, error: str, message: str, *arguments: str
+) -> Refused:
     """Return the page of a sign-in that is not the user's fault, and note the event."""
-    visit.request.event.fail(error)
+    visit.request.event.error = error
     return Refused(SignInStopped(error, message, arguments), visit.client)
 
 
-def closed_sign_in(visit: Visit) -> Refused | None:
+def closed_sign_in(visit: BrowserRequestContext) -> Refused | None:
     """Return the page of a flow that cannot begin here; None where all is well.
 
     A user who is signed in does not register another one: Keycloak says so once the account
@@ -109,7 +113,7 @@ def closed_sign_in(visit: Visit) -> Refused | None:
     return different_user(visit, identity.user.username)
 
 
-def note_refused_sign_in(visit: Visit, error: SignInRefused) -> None:
+def note_refused_sign_in(visit: BrowserRequestContext, error: SignInRefused) -> None:
     """Note the event of a sign-in that was refused; raises an error that is for the client."""
     note_refusal(visit.request.event, error)
     is_action = isinstance(error, AccountNotSetUp | ActionForbidden)
@@ -118,11 +122,13 @@ def note_refused_sign_in(visit: Visit, error: SignInRefused) -> None:
     if isinstance(error, ActionForbidden):
         visit.request.event.withdraw()
     else:
-        visit.request.event.fail(error.event_error)
+        visit.request.event.error = error.event_error
 
 
-async def note_account_changes(sessions: Sessions, visit: Visit, step: SignInResult) -> None:
-    """Note what the user has changed in the account, and end other sessions on request."""
+async def note_account_changes(
+    sessions: Sessions, visit: BrowserRequestContext, step: SignInResult
+) -> None:
+    """Note the changes of the account, and end other sessions where the user asks for it."""
     noted, session = step.account_changes, step.session
     if session is None:
         return
@@ -137,9 +143,9 @@ async def note_account_changes(sessions: Sessions, visit: Visit, step: SignInRes
 
 
 async def consent_items(
-    consents: Consents, visit: Visit, user: UserEntry
+    consents: Consents, visit: BrowserRequestContext, user: UserEntry
 ) -> tuple[ConsentItem, ...]:
-    """Return what the user is asked for; nothing where no consent is required."""
+    """Return the items that the user has to consent to, none where no consent is required."""
     asked, client = visit.asked, visit.client
     if visit.purpose.is_always_confirmed:
         return requested_items(client, user, asked.scopes)
@@ -148,9 +154,9 @@ async def consent_items(
 
 
 def finished_sign_in(
-    visit: Visit, step: SignedIn, user: UserEntry, consent: ConsentDetail
+    visit: BrowserRequestContext, step: SignedIn, user: UserEntry, consent: ConsentDetail
 ) -> FinishedSignIn:
-    """Return what the response is made of, with the result of the action that was asked for.
+    """Return the result of a sign-in, with that of the action that the client asked for.
 
     The user is remembered where the realm still offers it: else the session would be over at once.
     Keycloak: 12.10 kc_action
@@ -171,39 +177,6 @@ def finished_sign_in(
     )
 
 
-def with_new_session(
-    visit: Visit,
-    step: SignedIn,
-    finished: FinishedSignIn,
-    response: SignInResponse,
-    session: UserSession,
-) -> Respond:
-    """Return the response with what the browser keeps of a new session."""
-    remembered = step.user.username if finished.remember_me else ""
-    offered = visit.request.realm.realm.login.remember_me
-    return Respond(
-        response,
-        session,
-        browser_id=None if visit.is_new else step.session.id,
-        remember=remembered if offered else None,
-    )
-
-
-async def completed_sign_in(
-    visit: Visit, finished: FinishedSignIn
-) -> tuple[SignInResponse, UserSession]:
-    """Complete the sign-in; raises as `Purpose.complete` does.
-
-    A user who has signed in with credentials gets a new session if that of the browser has ended.
-    """
-    try:
-        return await visit.purpose.complete(visit.request, finished)
-    except SessionEnded:
-        if finished.joins is not None:
-            raise
-        return await visit.purpose.complete(visit.request, replace(finished, current=None))
-
-
 async def without_sign_in(
     purposes: Purposes, request: ProtocolRequest, browser: Browser, client_data: Mapping[str, str]
 ) -> AlreadySignedIn | Refused:
@@ -213,13 +186,14 @@ async def without_sign_in(
     `client_data` names no address of the client.
     """
     client_id = request.parameters.get("client_id")
-    request.event.begin(EventType.LOGIN)
+    request.event.kind = EventType.LOGIN
     if browser.identity is not None and client_id is not None and client_data:
-        purpose = await purposes.sent_back(request, client_id, client_data)
+        stored = {"scope": "", **client_data, "client_id": client_id}
+        purpose = await purposes.restore_purpose(request, stored)
         error, text = "temporarily_unavailable", "authentication_expired"
         raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
     if browser.identity is not None:
         request.event.withdraw()
         return AlreadySignedIn()
-    request.event.fail(EventError.COOKIE_NOT_FOUND)
+    request.event.error = EventError.COOKIE_NOT_FOUND
     return Refused(SignInStopped(EventError.COOKIE_NOT_FOUND, MessageKey.COOKIE_NOT_FOUND))

@@ -13,7 +13,6 @@ from gateway.authentication.engine import (
 )
 from gateway.authentication.engine.proofs import with_link
 from gateway.authentication.errors import ActionDeclined, SignInRefused
-from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
@@ -34,12 +33,11 @@ from gateway.domain.flows import (
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
-from gateway.protocol.authorization import Prompt
+from gateway.protocol.authorization import Prompt, SignInRequest
 from gateway.protocol.browser_sign_in.purposes import Purpose
 from gateway.protocol.events import note_refusal
 from gateway.protocol.identity_cookie import BrowserIdentity
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sign_in_completion import SignInRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +66,10 @@ _LONGEST_LOCALE: Final = 35
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class BrowserRequestContext:
     """One request of a browser for a sign-in; `is_new` before anything of it was stored.
 
-    `use` says what the sign-in begins with: signing in, or registration.
+    `use` is the flow that the sign-in begins with, such as that of registration.
     """
 
     request: ProtocolRequest
@@ -81,22 +79,17 @@ class Visit:
     use: FlowUse = FlowUse.SIGN_IN
     asked: SignInRequest = field(init=False)
     client: Client = field(init=False)
-    enforced_flow: EnforcedFlow | None = field(init=False)
-    """The flow that policies choose: for signing in, not for registration or a reset."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "asked", self.purpose.asked)
         object.__setattr__(self, "client", self.purpose.asked.client.client)
-        is_sign_in = self.use is FlowUse.SIGN_IN
-        object.__setattr__(
-            self, "enforced_flow", self.purpose.enforced_flow if is_sign_in else None
-        )
 
     @property
     def context(self) -> SignInContext:
-        """What the engine decides by."""
+        """The input of the engine."""
         request, asked, identity = self.request, self.asked, self.browser.identity
-        level, enforced = asked.level, self.enforced_flow
+        level = asked.level
+        enforced = asked.enforced_flow if self.use is FlowUse.SIGN_IN else None
         flow_level = None if enforced is None else enforced.level
         levels = (None if level is None else level.level, flow_level)
         return SignInContext(
@@ -129,13 +122,16 @@ class Visit:
 
     @property
     def flow(self) -> SignInFlow | None:
-        """The flow as it is now; None where it cannot be used, or the realm does not permit it."""
-        entry = self.request.realm
-        if self.use is not FlowUse.SIGN_IN and not is_permitted(entry, self.use):
+        """The flow as it is now; None where it cannot be used, or the realm does not permit it.
+
+        Client policies choose a flow for signing in, not for registration or a reset.
+        """
+        entry, enforced = self.request.realm, self.asked.enforced_flow
+        if self.use is FlowUse.SIGN_IN:
+            if enforced is not None:
+                return entry.sign_in.named(enforced.alias)
+        elif not is_permitted(entry, self.use):
             return None
-        enforced = self.enforced_flow
-        if enforced is not None:
-            return entry.sign_in.named(enforced.alias)
         return entry.sign_in.browser_flow(self.client.flow_overrides, self.use)
 
     def new_session(self, flow: SignInFlow) -> AuthenticationSession:
@@ -194,7 +190,7 @@ def _sets_what_is_offered(rules: SignInRules) -> bool:
 
 
 def offered_flows(entry: RealmEntry) -> tuple[FlowUse, ...]:
-    """Return what the page of a sign-in links to."""
+    """Return the flows that the page of a sign-in links to."""
     uses = (FlowUse.REGISTRATION, FlowUse.RESET_CREDENTIALS)
     return tuple(
         use
@@ -225,27 +221,31 @@ def with_locale(session: AuthenticationSession, request: ProtocolRequest) -> Aut
     return replace(session, notes={**session.notes, **_locale_note(request)})
 
 
-def note_failure(visit: Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
+def note_failure(
+    visit: BrowserRequestContext, session: AuthenticationSession, failure: SignInRefused
+) -> None:
     """Note the event of a form that was refused."""
     event = visit.request.event
     note_refusal(event, failure)
     event.details = {Detail.AUTH_TYPE: "code", **event_details(visit, session)}
-    event.fail(failure.event_error)
+    event.error = failure.event_error
 
 
-def note_declined(visit: Visit, session: AuthenticationSession, declined: ActionDeclined) -> None:
+def note_declined(
+    visit: BrowserRequestContext, session: AuthenticationSession, declined: ActionDeclined
+) -> None:
     """Note the event of a required action that the user has declined."""
     event = visit.request.event
-    event.begin(EventType.CUSTOM_REQUIRED_ACTION)
+    event.kind = EventType.CUSTOM_REQUIRED_ACTION
     event.user_id = declined.user_id
     event.details |= event_details(visit, session)
     event.details[Detail.CUSTOM_REQUIRED_ACTION] = declined.action
 
 
 def note_changes(
-    visit: Visit, session: AuthenticationSession, changes: tuple[AccountChange, ...]
+    visit: BrowserRequestContext, session: AuthenticationSession, changes: tuple[AccountChange, ...]
 ) -> None:
-    """Note the events of what a required action has changed."""
+    """Note the events of the changes that a required action has made."""
     event = visit.request.event
     event.user_id = session.user_id
     event.details |= event_details(visit, session)
@@ -254,7 +254,7 @@ def note_changes(
     )
 
 
-def event_details(visit: Visit, session: AuthenticationSession) -> dict[str, str]:
+def event_details(visit: BrowserRequestContext, session: AuthenticationSession) -> dict[str, str]:
     """Return the details that every event of a sign-in has."""
     details: dict[str, str] = {
         Detail.AUTH_METHOD: OPENID_CONNECT,

@@ -61,13 +61,13 @@ CLAIM_MAPPERS: Final[Mapping[str, ClaimMapper | RoleMapper]] = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimPlan:
-    """Prepared mappers: those that change roles in their order, those that add by purpose."""
+    """Prepared mappers: the changers of roles in their order, the adders of claims by purpose."""
 
     changes: tuple[tuple[int, ChangeRoles], ...] = ()
     adders: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
     without_attributes: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
-    """Those of `adders` that can add something for a subject without attributes, as most service
-    accounts are: a third of the usual ones."""
+    """The third of `adders` that can add a claim for a subject without attributes, such as most
+    service accounts."""
     late: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
     is_pairwise: bool = False
     """The client with these mappers knows its users by identifiers that no other sector gets."""
@@ -157,14 +157,13 @@ MAPPER_TYPES: Final = (*CLAIM_MAPPERS, *sorted(STORED_ONLY))
 _ROLE_LISTS: Final = frozenset(
     {"oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"}
 )
-_NOTE: Final = "oidc-usersessionmodel-note-mapper"
 
 
 def check_mapper(mapper: ProtocolMapper) -> None:
     """Raise NotFound for an unknown type, InvalidInput for an unusable configuration.
 
-    Refused is what Keycloak would accept and then fail with at every token, or would let overwrite
-    a claim that the protocol needs. Keycloak: validation of mappers
+    Unlike in Keycloak, mappers that would fail or overwrite a protocol claim are refused. Keycloak:
+    validation of mappers
     """
     kind = CLAIM_MAPPERS.get(mapper.mapper_type)
     if kind is None and mapper.mapper_type not in STORED_ONLY:
@@ -187,7 +186,7 @@ def _require_free_claim(mapper: ProtocolMapper) -> None:
         return
     if mapper.mapper_type in _ROLE_LISTS and role_path(mapper.config) is not None:
         return
-    own = mapper.mapper_type == _NOTE and name == "auth_time"
+    own = mapper.mapper_type == "oidc-usersessionmodel-note-mapper" and name == "auth_time"
     if not own or mapper.config.get("user.session.note") != "AUTH_TIME":
         allowed = "a claim that the protocol does not need for itself"
         raise InvalidInput((FieldError("config.claim.name", describe(name), allowed),))

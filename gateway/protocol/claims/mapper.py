@@ -1,7 +1,4 @@
-"""Claim mappers: their types, the path and JSON type of a claim, and the claims that they add.
-
-Keycloak: protocol mappers, token claim name, claim JSON type
-"""
+"""Claim mappers: their types, the path and JSON type of a claim, and the claims that they add."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,11 +28,9 @@ _NO_MEANS: Final[tuple[str, ...]] = ()
 
 
 class MappedClaims:
-    """Collects what mappers add, and which decided claims the document includes.
+    """Collects free claims by path, and protocol claims by type.
 
-    A mapper adds free claims by path, and protocol claims by type: an audience, a role, or that the
-    subject is included. Free claims leave this object only through `document`, where no protocol
-    claim is taken from them.
+    Free claims leave this object only through `document`, which takes no protocol claim from them.
     """
 
     audiences: tuple[str, ...] = ()
@@ -50,11 +45,8 @@ class MappedClaims:
         """Names of protocol claims that the document includes."""
         self._free: dict[str, Any] = {}
 
-    def put(self, path: tuple[str, ...], value: object) -> None:
-        """Write a free claim.
-
-        Nothing is written under a protocol claim, nor below a claim that is no object.
-        """
+    def put_claim(self, path: tuple[str, ...], value: object) -> None:
+        """Write a free claim, never under a protocol claim nor below a claim that is no object."""
         if len(path) == 1:
             if path[0] not in RESERVED_CLAIMS:
                 self._free[path[0]] = value
@@ -111,10 +103,7 @@ class MappedClaims:
         reserved: Collection[str] = RESERVED_IN_TOKENS,
         last: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Return decided `members` with the free claims, `last` ones at the end.
-
-        A free claim under a reserved name is dropped, even if the protocol claim is absent.
-        """
+        """Return `members` with the free claims that are not `reserved`, and the `last` ones."""
         for name, value in self._free.items():
             if name not in reserved:
                 members.setdefault(name, value)
@@ -123,10 +112,7 @@ class MappedClaims:
         return members
 
     def _parent(self, path: tuple[str, ...]) -> dict[str, Any] | None:
-        """Return the object to write the last member of the path into, made where missing.
-
-        The path is complete here: nothing is substituted after this check.
-        """
+        """Return the object for the last member of the complete path, made where missing."""
         if path[0] in RESERVED_CLAIMS:
             return None
         parent: Any = self._free
@@ -153,7 +139,7 @@ ConfigCheck = Callable[[Mapping[str, str]], FieldError | None]
 
 
 class ClaimsFor(StrEnum):
-    """What claims are for: the mapper's option that must be `true`."""
+    """The document that claims are for: the mapper's option that must be `true`."""
 
     ACCESS_TOKEN = "access.token.claim"  # noqa: S105 - an option's name
     LIGHTWEIGHT_TOKEN = "lightweight.claim"  # noqa: S105 - the same
@@ -181,11 +167,8 @@ RESPONSE_TOO: Final = EVERYWHERE | {ClaimsFor.TOKEN_RESPONSE}
 class ClaimMapper:
     """A type of mapper that adds claims; `prepare` returns None where nothing can be added.
 
-    `late` comes after the others, and so after all that add audiences of their own.
-
-    A mapper is prepared once, when its scope or client is first used: its configuration is
-    interpreted then, and a token costs only what differs from token to token. Keycloak: protocol
-    mappers, their options and priorities
+    It is prepared once for each scope or client; `late` ones run after all others. Keycloak:
+    protocol mappers, their options and priorities
     """
 
     mapper_type: str
@@ -197,7 +180,7 @@ class ClaimMapper:
     """Whether a mapper adds nothing where neither the user nor its groups have attributes."""
 
     def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
-        """Tell whether the mapper's options name a purpose of its type."""
+        """Return whether the mapper's options name a purpose of its type."""
         option = mapper.config.get(purpose)
         if option is None and purpose in _OLDER_OPTIONS:
             option = mapper.config.get(_OLDER_OPTIONS[purpose])
@@ -221,14 +204,11 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def reader_of(config: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the conversion of texts; an unknown type leaves them unchanged.
-
-    A text that is not of the type adds no claim. Keycloak: claim JSON type
-    """
+    """Return the conversion of texts to the JSON type, or str. Keycloak: claim JSON type."""
     return _READERS.get(config.get(JSON_TYPE, ""), str)
 
 
-def read_all(read: Callable[[str], Any], texts: Sequence[str]) -> list[Any]:
+def convert_texts(read: Callable[[str], Any], texts: Sequence[str]) -> list[Any]:
     """Return the values of the texts that are of the type."""
     if read is str:
         return list(texts)
@@ -242,11 +222,11 @@ def _as_boolean(text: str) -> bool:
 def _as_integer(bits: int) -> Callable[[str], Any]:
     bound = 1 << (bits - 1)
 
-    def read(text: str) -> Any:
+    def convert(text: str) -> Any:
         number = int(text) if _INTEGER.fullmatch(text) else bound
         return number if -bound <= number < bound else UNMAPPABLE
 
-    return read
+    return convert
 
 
 def _as_json(text: str) -> Any:
@@ -278,13 +258,9 @@ WriteAt = Callable[[tuple[str, ...], MappedClaims, Sequence[str]], None]
 
 
 def claim_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the path of `claim.name`; None where there is none, or it is a protocol claim's.
+    """Return the path of `claim.name`; None if missing or of a protocol claim.
 
-    A dot goes one level deeper, a backslash escapes the character after it. A mapper whose path
-    begins with a protocol claim is refused when it is written and does nothing where it is stored;
-    `MappedClaims` ensures that no document is forged.
-
-    Keycloak: token claim name.
+    Dots go one level deeper, a backslash escapes. Keycloak: token claim name.
     """
     path = split_claim_path(config.get(CLAIM_NAME, ""))
     reserved = bool(path) and path[0] in RESERVED_CLAIMS
@@ -317,7 +293,7 @@ def writer_at(config: Mapping[str, str], *, single: bool = False) -> WriteAt:
     if config.get(MULTIVALUED) == "true" and not single:
 
         def write_all(path: tuple[str, ...], claims: MappedClaims, values: Sequence[str]) -> None:
-            claims.put_among(path, read_all(read, values))
+            claims.put_among(path, convert_texts(read, values))
 
         return write_all
 
@@ -325,6 +301,6 @@ def writer_at(config: Mapping[str, str], *, single: bool = False) -> WriteAt:
         if values:
             value = values[0] if read is str else read(values[0])
             if value is not UNMAPPABLE:
-                claims.put(path, value)
+                claims.put_claim(path, value)
 
     return write_first

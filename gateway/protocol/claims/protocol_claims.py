@@ -42,7 +42,7 @@ EXCHANGED_FROM: Final = "realmgate_exchanged_from"
 The value has their generations by the internal ids of their clients.
 """
 RENEWAL: Final = "realmgate_renewal"
-"""What recognizes a renewed certificate of the holder of a bound token. An own claim."""
+"""Our own claim, which recognizes a renewed certificate of the holder of a bound token."""
 
 OWN_CLAIMS: Final = frozenset(
     {
@@ -118,8 +118,8 @@ def left_out_claim(roles: frozenset[RoleKey] | None) -> list[RoleKey] | None:
 class IncludedClaims(NamedTuple):
     """Protocol claims that a document has only where a mapper of their type includes them.
 
-    `auth_time` is in seconds since the epoch. None, or an empty list of roles, is absent. A tuple,
-    as `AccessTokenClaims`: one is made for every token, at half the cost of a frozen dataclass.
+    Times are seconds since the epoch; None and empty lists are absent. A tuple is faster than a
+    dataclass.
     """
 
     auth_time: int | None = None
@@ -157,10 +157,9 @@ class IncludedClaims(NamedTuple):
 
 
 class AccessTokenClaims(NamedTuple):
-    """The claims of an access token. Instants are in seconds since the epoch.
+    """The claims of an access token; times are seconds since the epoch.
 
-    `subject` is None in a lightweight token whose mappers do not include it, `session_id` None
-    for a transient session.
+    `subject` is None in some lightweight tokens, `session_id` for a transient session.
     """
 
     expires_at: int

@@ -66,7 +66,6 @@ def _role_names(roles: EffectiveRoles, client: str | None) -> tuple[str, ...]:
 
 
 def _with_role(roles: EffectiveRoles, client: str | None, names: set[str]) -> EffectiveRoles:
-    """Return the roles with other `names` of one client, or of the realm."""
     if client is None:
         return EffectiveRoles(tuple(sorted(names)), roles.clients)
     clients = {**dict(roles.clients), client: tuple(sorted(names))}
@@ -99,13 +98,12 @@ _DEPTH_OF_CLIENTS: Final = 3
 _PLACEHOLDER: Final = "${client_id}"
 _STANDARD_PATHS: Final = (_OF_CLIENTS, _PLACEHOLDER, ROLES)
 """The path in nearly every realm: written without a further check."""
-_REALM_PREFIX: Final = "usermodel.realmRoleMapping.rolePrefix"
 _CLIENT_OF_ROLES: Final = "usermodel.clientRoleMapping.clientId"
 _CLIENT_PREFIX: Final = "usermodel.clientRoleMapping.rolePrefix"
 
 
 def role_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the path of `claim.name`; None where roles may not stand there."""
+    """Return the path of `claim.name`; None where roles may not be there."""
     path = split_claim_path(config.get(CLAIM_NAME, ""))
     if not 0 < len(path) <= DEEPEST_CLAIM:
         return None
@@ -124,16 +122,16 @@ def _realm_roles(mapper: ProtocolMapper) -> AddClaims | None:
     if path is None:
         return None
     write = _role_writer(mapper.config, path)
-    prefix = mapper.config.get(_REALM_PREFIX, "")
+    prefix = mapper.config.get("usermodel.realmRoleMapping.rolePrefix", "")
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         roles = subject.roles.realm
         if path == _OF_REALM and not prefix and not claims.realm_roles:
             claims.realm_roles = roles
         elif roles:
             write(path, claims, _prefixed(prefix, roles))
 
-    return add
+    return add_claims
 
 
 def _client_roles(mapper: ProtocolMapper) -> AddClaims | None:
@@ -143,7 +141,7 @@ def _client_roles(mapper: ProtocolMapper) -> AddClaims | None:
     write = _role_writer(mapper.config, path)
     wanted, prefix = mapper.config.get(_CLIENT_OF_ROLES), mapper.config.get(_CLIENT_PREFIX, "")
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         for client, roles in subject.roles.clients:
             if not wanted:
                 before = prefix.replace(_PLACEHOLDER, client)
@@ -153,23 +151,23 @@ def _client_roles(mapper: ProtocolMapper) -> AddClaims | None:
 
     def add_to_standard_path(claims: MappedClaims, subject: TokenSubject) -> None:
         if claims.client_roles:
-            add(claims, subject)
+            add_claims(claims, subject)
         else:
             claims.client_roles = dict(subject.roles.clients)
 
-    return add_to_standard_path if path == _STANDARD_PATHS and not prefix and not wanted else add
+    return (
+        add_to_standard_path
+        if path == _STANDARD_PATHS and not prefix and not wanted
+        else add_claims
+    )
 
 
 def _role_writer(config: Mapping[str, str], path: tuple[str, ...]) -> WriteAt:
-    """Return what writes roles at `path`, the path of `claim.name` before any substitution.
+    """Return the writer of roles at `path`, before `${client_id}` is substituted.
 
-    Only a path that names a list of roles itself leads there. Those lists hold names; elsewhere
-    `config` says of which type roles are, and whether one or all of them are written.
-
-    Below `realm_access` and `resource_access` only these mappers write, and only to the places of
-    Keycloak's role lists. `${client_id}` in the claim's name and in the prefix stands for the
-    client whose roles follow. Keycloak: 2.2 (roles), user realm role mapper, user client role
-    mapper
+    Only these mappers write below `realm_access` and `resource_access`, and only role lists.
+    Elsewhere `config` gives type and number. Keycloak: 2.2 (roles), user realm role mapper, user
+    client role mapper
     """
     if path[0] == _OF_REALM[0]:
         return _write_realm_roles

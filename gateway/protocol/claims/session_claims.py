@@ -31,8 +31,6 @@ from gateway.representations.refusals import describe
 
 
 def _including(name: str) -> AddClaims:
-    """Return what includes the protocol claim with this name in the document."""
-
     def include(claims: MappedClaims, _: TokenSubject) -> None:
         claims.decided.add(name)
 
@@ -64,19 +62,17 @@ PAIRWISE_SUBJECT: Final = ClaimMapper(
 )
 
 
-_INCLUDED_CLIENT: Final = "included.client.audience"
-_CUSTOM_AUDIENCE: Final = "included.custom.audience"
-
-
 def _configured_audience(mapper: ProtocolMapper) -> AddClaims | None:
-    audience = mapper.config.get(_INCLUDED_CLIENT) or mapper.config.get(_CUSTOM_AUDIENCE)
+    audience = mapper.config.get("included.client.audience") or mapper.config.get(
+        "included.custom.audience"
+    )
     if not audience:
         return None
 
-    def add(claims: MappedClaims, _: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, _: TokenSubject) -> None:
         claims.add_audiences((audience,))
 
-    return add
+    return add_claims
 
 
 def _audience_of_roles(claims: MappedClaims, subject: TokenSubject) -> None:
@@ -92,35 +88,32 @@ AUDIENCE_RESOLVE: Final = ClaimMapper(
 )
 
 
-_AUTH_TIME_CLAIM: Final = "auth_time"
-
-
 def _hardcoded_claim(mapper: ProtocolMapper) -> AddClaims | None:
     text = mapper.config.get("claim.value")
     write = values_writer(mapper.config, single=True)
     if not text or write is None:
         return None
 
-    def add(claims: MappedClaims, _: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, _: TokenSubject) -> None:
         write(claims, (text,))
 
-    return add
+    return add_claims
 
 
 def _session_note(mapper: ProtocolMapper) -> AddClaims | None:
     note = mapper.config.get("user.session.note")
-    if note == AUTH_TIME and mapper.config.get(CLAIM_NAME) == _AUTH_TIME_CLAIM:
+    if note == AUTH_TIME and mapper.config.get(CLAIM_NAME) == "auth_time":
         return _INCLUDE_AUTH_TIME
     write = values_writer(mapper.config, single=True)
     if not note or write is None:
         return None
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         text = subject.session_notes.get(note)
         if text is not None:
             write(claims, (text,))
 
-    return add
+    return add_claims
 
 
 def _value_error(config: Mapping[str, str]) -> FieldError | None:

@@ -1,7 +1,4 @@
-"""The subject of a token: its facts for claim mappers, and the `sub` by which a client knows it.
-
-Spec: OpenID Connect Core §8.1; Keycloak: SHA256PairwiseSubMapper (26.7)
-"""
+"""The subject of a token: its facts for claim mappers, and the `sub` by which a client knows it."""
 
 import hashlib
 import uuid
@@ -22,11 +19,10 @@ SUBJECT_TYPES: Final = ("public", "pairwise")
 
 
 def subject_identifier(client: Client, user_id: str) -> str:
-    """Return the `sub` of a user for a client.
+    """Return the `sub` of a user for a client, pairwise where a mapper says so.
 
-    A client with the mapper `oidc-sha256-pairwise-sub-mapper` gets a pairwise identifier. It is
-    computed and not stored: the salt of the mapper, or else its id, keeps others from finding the
-    user's id by trying. Spec: OpenID Connect Core §8.1; Keycloak: SHA256PairwiseSubMapper (26.7)
+    It is computed from the mapper's salt, or its id. Spec: OpenID Connect Core §8.1; Keycloak:
+    SHA256PairwiseSubMapper (26.7)
     """
     for mapper in client.protocol_mappers:
         if mapper.mapper_type == PAIRWISE_MAPPER:
@@ -37,7 +33,7 @@ def subject_identifier(client: Client, user_id: str) -> str:
 
 
 def is_subject(claim: object, client: Client, user_id: str) -> bool:
-    """Tell whether the `sub` of a token names the user, as it does now or did before the mapper."""
+    """Return whether the `sub` of a token names the user, by the mapper or as before it."""
     return claim == user_id or claim == subject_identifier(client, user_id)
 
 
@@ -56,11 +52,7 @@ def _pairwise(sector: str, user_id: str, salt: str) -> str:
 
 
 def _sector(client: Client) -> str:
-    """Return the host of the redirect URIs.
-
-    Clients of one host share identifiers. Where the hosts differ, the client is a sector of its
-    own, so that it shares none.
-    """
+    """Return the one host of the redirect URIs, or else the client's id, a sector of its own."""
     root, patterns = client.redirects.root_url, client.redirects.patterns
     addresses = [f"{root}{each}" if each.startswith("/") else each for each in patterns]
     hosts = {_host(address) for address in addresses or [root]} - {None}
@@ -76,10 +68,7 @@ def _host(address: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class TokenSubject:
-    """The user, the requesting client, the roles that it may see, and the session's notes.
-
-    `acr` is the authentication context class reached. Spec: OpenID Connect Core §2
-    """
+    """User, client, visible roles, session notes, reached `acr`. Spec: OpenID Connect Core §2."""
 
     user: User
     client: Client

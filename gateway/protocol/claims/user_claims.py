@@ -94,19 +94,18 @@ def _property(mapper: ProtocolMapper) -> AddClaims | None:
     if read is None or write is None:
         return None
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         value = read(subject.user)
         if value is not None:
             write(claims, (value,))
 
-    return add
+    return add_claims
 
 
 def _full_name(claims: MappedClaims, subject: TokenSubject) -> None:
     """Add `name`. Spec: OpenID Connect Core §5.1."""
-    names = filter(None, (subject.user.first_name, subject.user.last_name))
-    if name := " ".join(names):
-        claims.put(("name",), name)
+    if name := " ".join(filter(None, (subject.user.first_name, subject.user.last_name))):
+        claims.put_claim(("name",), name)
 
 
 def _address(mapper: ProtocolMapper) -> AddClaims:
@@ -115,13 +114,13 @@ def _address(mapper: ProtocolMapper) -> AddClaims:
         for member, part in _ADDRESS.items()
     }
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         parts = {member: _first_value(subject.user, name) for member, name in attributes.items()}
         known = {member: text for member, text in parts.items() if text}
         if known:
-            claims.put(("address",), known)
+            claims.put_claim(("address",), known)
 
-    return add
+    return add_claims
 
 
 def _first_value(user: User, name: str) -> str | None:
@@ -137,12 +136,12 @@ def _group_membership(mapper: ProtocolMapper) -> AddClaims | None:
         return None
     full = mapper.config.get("full.path") == "true"
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         groups = subject.groups
         if groups:
-            claims.put(path, _shown_groups(groups, full=full))
+            claims.put_claim(path, _shown_groups(groups, full=full))
 
-    return add
+    return add_claims
 
 
 def _shown_groups(paths: Iterable[str], *, full: bool) -> list[str]:
@@ -193,7 +192,7 @@ def _essential_claims(claims: MappedClaims, subject: TokenSubject) -> None:
             continue
         value = read(subject.user)
         if value:
-            claims.put((name,), value)
+            claims.put_claim((name,), value)
 
 
 def _value_of_claim(mapper: ProtocolMapper) -> AddClaims | None:
@@ -201,17 +200,16 @@ def _value_of_claim(mapper: ProtocolMapper) -> AddClaims | None:
     if path is None:
         return None
 
-    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+    def add_claims(claims: MappedClaims, subject: TokenSubject) -> None:
         wanted = _requested_members(subject, _OF_ID_TOKEN).get(name)
         value = wanted.get("value") if isinstance(wanted, dict) else None
         if isinstance(value, str):
-            claims.put(path, value)
+            claims.put_claim(path, value)
 
-    return add
+    return add_claims
 
 
 def _requested_members(subject: TokenSubject, member: str) -> Mapping[str, Any]:
-    """Return the claims that are asked for, with what is said about each."""
     if not subject.requested_claims:
         return {}
     parameter = json.loads(subject.requested_claims)

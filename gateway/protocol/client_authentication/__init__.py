@@ -45,7 +45,6 @@ SIGNING_ALGORITHMS: Final = tuple(
 """The algorithms of assertions, as discovery lists them."""
 METHOD_NAMES: Final = tuple(name for method in METHODS.values() for name in method.names)
 """The names of all methods, as discovery lists them."""
-_NO_PROOF: Final = "none"
 _SEVERAL_CREDENTIALS: Final = (
     "The request has a client_assertion beside a client secret, one client credential is allowed"
 )
@@ -53,7 +52,7 @@ _SEVERAL_CREDENTIALS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedClient:
-    """A client that proved itself, or a public one that needed no proof."""
+    """A client that proved itself, or a public client, which needs no proof."""
 
     entry: ClientEntry
     method: str
@@ -79,10 +78,9 @@ class ClientAuthenticator:
         self._methods = {name: method(services) for name, method in METHODS.items()}
 
     async def authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """Authenticate the client, and refuse a bearer-only one: it may not ask for tokens.
+        """Authenticate the client, unless bearer-only, and check the page's origin.
 
-        A page must be of the client's web origins. Raises ClientAuthenticationFailed, OAuthError,
-        OriginRefused or StoreUnavailable.
+        Raises ClientAuthenticationFailed, OAuthError, OriginRefused or StoreUnavailable.
         """
         caller = await self._authenticated(request)
         request.page.require(caller.entry.client.allowed_origins)
@@ -139,7 +137,7 @@ class ClientAuthenticator:
         if client.protocol != "openid-connect":
             failure = EventFailure(EventError.INVALID_CLIENT)
             raise OAuthError("invalid_client", "Wrong client protocol.", event=failure)
-        name = _NO_PROOF if client.public_client else client.client_authenticator_type
+        name = "none" if client.public_client else client.client_authenticator_type
         return AuthenticatedClient(
             entry,
             name,
@@ -152,10 +150,7 @@ class ClientAuthenticator:
     def _offered_method(
         self, client: Client, request: ProtocolRequest
     ) -> ClientAuthenticationMethod | None:
-        """Return the client's method, None for a public client, which needs that of secrets.
-
-        Refuses a method that the realm's client flow does not offer.
-        """
+        """Return the method, None for public clients; the realm's flow must have the method."""
         name = ClientSecret.authenticator
         if not client.public_client:
             name = client.client_authenticator_type
@@ -174,11 +169,10 @@ class ClientAuthenticator:
 
 
 def _require_one_credential(request: ProtocolRequest, credentials: BasicCredentials | None) -> None:
-    """Refuse an assertion beside a secret: one of them alone would be verified.
+    """Refuse an assertion beside a secret: only one would be verified.
 
-    Of two secrets the one in the form counts, as in Keycloak; the header's is not compared. A
-    client id without a secret is no credential, and neither is the certificate of the connection,
-    which tokens may be bound to. Spec: RFC 6749 §2.3, §5.2
+    A secret in the form wins over the header, as in Keycloak. Client ids and certificates of the
+    connection are no second credential. Spec: RFC 6749 §2.3, §5.2
     """
     of_header = credentials.secret if credentials is not None else ""
     secret = of_header or request.parameters.raw("client_secret")

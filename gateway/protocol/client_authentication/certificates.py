@@ -1,7 +1,4 @@
-"""Client authentication by TLS client certificate, also for requests that name no client.
-
-Spec: RFC 8705 §2
-"""
+"""Client authentication by TLS client certificate, also for requests that name no client."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -37,12 +34,12 @@ class _AcceptedCertificate(VerifiedClientCertificate):
 
 
 class TlsClientAuth(ClientAuthenticationMethod):
-    """The client holds the key of a certificate that is its own.
+    """The client holds the key of its certificate.
 
-    With tls_client_auth, the certificate leads to an anchor of the client, or else of its realm,
-    and has the client's registered name. With self_signed_tls_client_auth, the certificate or its
-    key is registered for the client. No authority is required, but expiry, revocation and weak keys
-    still cause a refusal. Spec: RFC 8705 §2.1, §2.2; Keycloak: `client-x509`; attacks A6
+    With tls_client_auth the certificate leads to an anchor of client or realm and has the
+    registered name; with self_signed_tls_client_auth it or its key is registered. Expiry,
+    revocation and weak keys refuse both. Spec: RFC 8705 §2.1, §2.2; Keycloak: `client-x509`;
+    attacks A6
     """
 
     authenticator: ClassVar = CERTIFICATE_AUTHENTICATOR
@@ -96,16 +93,14 @@ def _refused_certificate(reason: str) -> ClientAuthenticationFailed:
 _MOST_CANDIDATES: Final = 50
 """Clients that are compared with one certificate: those with templates of the same shape."""
 _MOST_WITH_REGISTERED: Final = 1000
-"""Clients of which those that registered themselves are left out where there are more."""
+"""With more clients than this, clients that registered themselves are left out."""
 
 
 class CertificateOwners:
-    """Finds the client of a certificate.
+    """Finds the client of a certificate in requests without client_id, beyond RFC 8705 §2.
 
-    Devices that only know their certificate need no client_id. Names are looked up in an index, so
-    the cost does not depend on the number of clients; patterns are not searched. Of several owners
-    those of administrators win over clients that registered themselves. RFC 8705 §2 asks for the
-    client_id, so this is an extension: with it, nothing here is asked.
+    Names are looked up in an index; patterns are not searched. Clients of administrators win over
+    clients that registered themselves.
     """
 
     def __init__(self, directory: Directory, index: CertificateOwnerIndex) -> None:
@@ -113,11 +108,7 @@ class CertificateOwners:
         self._index = index
 
     async def client_id(self, request: ProtocolRequest) -> str | None:
-        """Return the public name; None for a request without a trusted certificate.
-
-        Raises ClientAuthenticationFailed where none or several clients own the certificate, or
-        StoreUnavailable.
-        """
+        """Return the owner's name or None; raises ClientAuthenticationFailed for several."""
         certificate, realm_id = request.certificate, request.realm.realm.id
         if certificate is None or not certificate.identifies:
             return None

@@ -1,8 +1,4 @@
-"""JWTs by which clients authenticate: private_key_jwt and client_secret_jwt.
-
-Spec: RFC 7523 §2.2, §3, OpenID Connect Core §9; Keycloak: JWTClientValidator (26.7), `client-jwt`,
-`client-secret-jwt`; attacks: C12
-"""
+"""JWTs by which clients authenticate: private_key_jwt and client_secret_jwt."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -32,9 +28,8 @@ from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OA
 from gateway.protocol.requests import ProtocolRequest
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-_REQUEST_OBJECT: Final = "oauth-authz-req+jwt"
 _AUDIENCES: Final = ("", "/token", "/token/introspect", "/ext/par/request", "/ext/ciba/auth")
-"""Paths below the protocol's; the first stands for the issuer. Keycloak: 1.2 (`client-jwt`)."""
+"""Paths below the protocol's; the first, empty, is the issuer. Keycloak: 1.2 (`client-jwt`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +81,12 @@ def check_assertion_issuer(client: Client, assertion: UnverifiedClaims) -> None:
 def check_assertion_header(
     client: Client, assertion: UnverifiedClaims, accepted: tuple[str, ...]
 ) -> None:
-    """Check type and algorithm before anything is verified. attacks C13, C15.
+    """Check type and algorithm before the signature. attacks C13, C15.
 
-    A request object passes through browsers, so it does not authenticate the client.
-    Spec: RFC 9101 §10.8, RFC 8725 §3.11
+    Request objects pass through browsers and do not authenticate. Spec: RFC 9101 §10.8, RFC 8725
+    §3.11
     """
-    if assertion.header_type.lower().removeprefix("application/") == _REQUEST_OBJECT:
+    if assertion.header_type.lower().removeprefix("application/") == "oauth-authz-req+jwt":
         raise refused_assertion("Invalid token type", reason="it is a request object")
     if assertion.algorithm not in accepted or client.assertions.algorithm not in {
         "",
@@ -105,10 +100,8 @@ async def accept_assertion(
 ) -> VerifiedClientAssertion:
     """Return the assertion after checks of audience, times and single use; raises OAuthError.
 
-    Its signature was verified before.
-
-    An assertion names the client, this realm and a time; each is accepted once, at any gateway.
-    Spec: RFC 7523 §3, OpenID Connect Core §9; Keycloak: JWTClientValidator (26.7); attacks C12
+    Its signature was verified before. Spec: RFC 7523 §3, OpenID Connect Core §9; Keycloak:
+    JWTClientValidator (26.7); attacks C12
     """
     claims = signed.claims
     _check_audience(request.issuer, claims.get("aud"))
@@ -183,10 +176,7 @@ def _seconds(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 class PrivateKeyJwt(ClientAuthenticationMethod):
-    """The client holds the private key of a registered public key.
-
-    Spec: RFC 7523 §2.2, OpenID Connect Core §9; Keycloak: 1.2 (`client-jwt`)
-    """
+    """Signed by a registered key. Spec: RFC 7523 §2.2; Keycloak: 1.2 (`client-jwt`)."""
 
     authenticator: ClassVar = "client-jwt"
     names: ClassVar = ("private_key_jwt",)
@@ -195,14 +185,13 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
     ) -> ClientProof:
-        del credentials
         signatures = self._services.signatures
         token = required_assertion(request)
         said = parse_assertion(signatures, token)
         check_assertion_issuer(client, said)
         check_assertion_header(client, said, self.algorithms)
         try:
-            signed = await signatures.verify(client, token)
+            signed = await signatures.verify_claims(client, token)
         except NoUsableKey as error:
             raise refused_assertion("Unable to load public key", reason=str(error)) from error
         except InvalidToken as error:
@@ -211,8 +200,7 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
                 " Signature on JWT token failed validation"
             )
             raise refused_assertion(text, reason=str(error)) from error
-        marks = self._services.marks
-        assertion = await accept_assertion(client, request, signed, marks)
+        assertion = await accept_assertion(client, request, signed, self._services.marks)
         return ClientProof(request.certificate, assertion=assertion)
 
 
@@ -230,7 +218,6 @@ class ClientSecretJwt(ClientAuthenticationMethod):
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
     ) -> ClientProof:
-        del credentials
         token = required_assertion(request)
         said = parse_assertion(self._services.signatures, token)
         check_assertion_issuer(client, said)
@@ -246,7 +233,7 @@ class ClientSecretJwt(ClientAuthenticationMethod):
         reason = ""
         for holder in _with_each_secret(client, now):
             try:
-                return await self._services.signatures.verify(holder, token)
+                return await self._services.signatures.verify_claims(holder, token)
             except InvalidToken as error:
                 reason = str(error)
         text = (

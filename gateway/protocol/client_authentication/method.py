@@ -1,8 +1,4 @@
-"""The interface of client authentication methods, and the methods that send a client secret.
-
-Spec: RFC 6749 §2.3.1, RFC 7617 §2, RFC 7591 §2 (token_endpoint_auth_method); Keycloak:
-`client-secret`
-"""
+"""The interface of client authentication methods, and the methods that send a client secret."""
 
 import base64
 import binascii
@@ -30,21 +26,14 @@ _BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class BasicCredentials:
-    """The credentials of an Authorization header.
-
-    A header that is not Basic, or cannot be read, counts as none: the form may still name the
-    client. Spec: RFC 6749 §2.3.1, RFC 7617 §2; Keycloak 26.7
-    """
+    """The credentials of a Basic header. Spec: RFC 6749 §2.3.1, RFC 7617 §2; Keycloak 26.7."""
 
     client_id: str
     secret: str = field(repr=False)
 
 
 def read_basic_credentials(header: str) -> BasicCredentials | None:
-    """Return the header's credentials; None where it is not usable.
-
-    Raises OAuthError where the halves are Basic credentials with broken form-encoding.
-    """
+    """Return the header's credentials, None if unreadable; raises OAuthError for bad encoding."""
     text = _decode_basic(header)
     if text is None:
         return None
@@ -80,7 +69,7 @@ def _form_decoded(half: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProofServices:
-    """What methods verify proofs with."""
+    """The services that methods verify proofs with."""
 
     signatures: ClientSignatures
     certificates: RegisteredCertificates
@@ -91,10 +80,9 @@ class ProofServices:
 
 @dataclass(frozen=True, slots=True)
 class ClientProof:
-    """What a request has proved of its client.
+    """The result of a proof; `certificate` is that of the request, as it counts for the client.
 
-    `certificate` is that of the request as it counts for the client, also where another credential
-    authenticated it. The verified credential is the one that did; a secret has none.
+    The verified credential is the authenticating one; a secret has none.
     """
 
     certificate: ClientCertificate | None = None
@@ -120,11 +108,7 @@ class ClientAuthenticationMethod(ABC):
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
     ) -> ClientProof:
-        """Return what the request has proved; the client may have anchors of its own.
-
-        `credentials` are those of the Authorization header. Raises ClientAuthenticationFailed where
-        the proof does not hold, or StoreUnavailable.
-        """
+        """Verify by the header's `credentials`; raises ClientAuthenticationFailed."""
 
 
 _BASIC: Final = "client_secret_basic"
@@ -132,9 +116,8 @@ _POST: Final = "client_secret_post"
 
 
 class ClientSecret(ClientAuthenticationMethod):
-    """The client knows its secret.
+    """The client sends its secret; the form wins over the header.
 
-    What the form says overrides the header. A client may be limited to one of the two methods.
     Spec: RFC 6749 §2.3.1; RFC 7591 §2 (token_endpoint_auth_method); Keycloak: `client-secret`
     """
 
@@ -163,11 +146,9 @@ class ClientSecret(ClientAuthenticationMethod):
 
 
 def _secret_refusal(client: Client, given: str, now: datetime) -> str | None:
-    """Return why `given` is not accepted, for the log; None where it is.
+    """Return why `given` is neither the current nor the unexpired rotated secret; None if it is.
 
-    Accepted are the current secret and, until its expiration, the rotated one, unless the current
-    secret has expired. Both are compared in constant time. Keycloak 26.7: `client-secret`;
-    Spec: RFC 7591 §3.2.1
+    Both are compared in constant time. Keycloak 26.7: `client-secret`; Spec: RFC 7591 §3.2.1
     """
     current = client.secret is not None and client.secret.matches(given)
     rotated = client.rotated_secret is not None and client.rotated_secret.matches(given)

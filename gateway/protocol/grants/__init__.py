@@ -1,13 +1,14 @@
 """The grants of the token endpoint, with their table."""
 
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
+from gateway.protocol import code_redemption
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grants import (
-    authorization_code,
     client_credentials,
     device_code,
     password,
@@ -15,40 +16,45 @@ from gateway.protocol.grants import (
     token_exchange,
 )
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.session_tokens import GrantServices
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.tokens import TokenResponse
 
 
-class Grant(Protocol):
-    """Answers a token request of one grant type, after every check that all grants share."""
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A grant type; `issue` follows the shared checks, raises OAuthError and StoreUnavailable."""
 
-    @property
-    def event(self) -> EventType:
-        """What its use is called in events."""
-        ...
-
-    @property
-    def policy_event(self) -> EventKind | None:
-        """What client policies call its use; None where the grant has them judge it itself."""
-        ...
-
-    def __call__(
-        self, request: ProtocolRequest, caller: AuthenticatedClient
-    ) -> Awaitable[TokenResponse]:
-        """Return the tokens, or raise OAuthError."""
-        ...
+    event: EventType
+    policy_event: EventKind | None
+    """None where the grant asks client policies itself, once scopes or token are known."""
+    issue: Callable[
+        [ProtocolServices, ProtocolRequest, AuthenticatedClient], Awaitable[TokenResponse]
+    ]
+    repeatable: frozenset[str] = frozenset()
+    """Parameters that may be sent more than once."""
 
 
-GRANTS: Final[dict[str, Callable[[GrantServices], Grant]]] = {
-    authorization_code.GRANT_TYPE: authorization_code.AuthorizationCodeGrant,
-    client_credentials.GRANT_TYPE: client_credentials.ClientCredentials,
-    device_code.GRANT_TYPE: device_code.DeviceCodeGrant,
-    password.GRANT_TYPE: password.Password,
-    refresh_token.GRANT_TYPE: refresh_token.RefreshToken,
-    token_exchange.GRANT_TYPE: token_exchange.TokenExchange,
+GRANTS: Final[Mapping[str, Grant]] = {
+    code_redemption.GRANT_TYPE: Grant(EventType.CODE_TO_TOKEN, None, code_redemption.exchange_code),
+    client_credentials.GRANT_TYPE: Grant(
+        EventType.CLIENT_LOGIN,
+        EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST,
+        client_credentials.issue_to_service_account,
+    ),
+    device_code.GRANT_TYPE: Grant(
+        EventType.OAUTH2_DEVICE_CODE_TO_TOKEN, None, device_code.issue_to_device
+    ),
+    password.GRANT_TYPE: Grant(
+        EventType.LOGIN,
+        EventKind.RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST,
+        password.sign_in_by_password,
+    ),
+    refresh_token.GRANT_TYPE: Grant(EventType.REFRESH_TOKEN, None, refresh_token.refresh_tokens),
+    token_exchange.GRANT_TYPE: Grant(
+        EventType.TOKEN_EXCHANGE,
+        EventKind.TOKEN_EXCHANGE_REQUEST,
+        token_exchange.exchange_token,
+        token_exchange.REPEATABLE,
+    ),
 }
-"""grant_type -> grant, made with what it needs."""
-REPEATABLE: Final[dict[str, frozenset[str]]] = {
-    token_exchange.GRANT_TYPE: token_exchange.REPEATABLE,
-}
-"""grant_type -> parameters that may be sent more than once; of others none may."""
+"""By `grant_type`."""

@@ -8,68 +8,60 @@ client_credentials
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.client_policies import EventKind
-from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.lookups import UserEntry
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims
 from gateway.protocol.sender_constraint import confirmation_claim
-from gateway.protocol.session_tokens import GrantServices, SessionTokens
-from gateway.protocol.tokens import Issue, TokenResponse, access_claims, issue_tokens
+from gateway.protocol.session_tokens import ProtocolServices, issue_with_session
+from gateway.protocol.tokens import (
+    Issue,
+    TokenResponse,
+    access_claims,
+    id_token_encrypter,
+    issue_tokens,
+)
 
 GRANT_TYPE: Final = "client_credentials"
 _GRANT_SHORTCUT: Final = "cc"
 _UNAUTHORIZED: Final = HTTPStatus.UNAUTHORIZED
 
 
-class ClientCredentials:
-    """Issues a token for the client's service account."""
-
-    event = EventType.CLIENT_LOGIN
-    policy_event = EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST
-
-    def __init__(self, services: GrantServices) -> None:
-        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
-
-    async def __call__(
-        self, request: ProtocolRequest, caller: AuthenticatedClient
-    ) -> TokenResponse:
-        client = caller.entry.client
-        account, granted, notes = _granted(request, caller)
-        if client.tokens.refresh_tokens_of_service_account:
-            return await self._tokens.issue(
-                request,
-                caller.entry,
-                account,
-                granted,
-                grant=_GRANT_SHORTCUT,
-                notes=notes,
-                always_refreshable=True,  # `use.refresh.tokens` is for tokens of users
-            )
-        encrypter = await self._tokens.encrypter(client) if granted.openid else None
-        context = resolve_claims(caller.entry, account, granted, notes=notes)
-        return issue_tokens(request, Issue(context, _GRANT_SHORTCUT, id_token_encrypter=encrypter))
+async def issue_to_service_account(
+    services: ProtocolServices, request: ProtocolRequest, caller: AuthenticatedClient
+) -> TokenResponse:
+    """Issue a token for the service account of the client."""
+    client = caller.entry.client
+    account, granted, notes = _granted(request, caller)
+    if client.tokens.refresh_tokens_of_service_account:
+        return await issue_with_session(
+            services,
+            request,
+            caller.entry,
+            account,
+            granted,
+            grant=_GRANT_SHORTCUT,
+            notes=notes,
+            always_refreshable=True,  # `use.refresh.tokens` is for tokens of users
+        )
+    encrypter = await id_token_encrypter(services.encryption, client) if granted.openid else None
+    context = resolve_claims(caller.entry, account, granted, notes=notes)
+    return issue_tokens(request, Issue(context, _GRANT_SHORTCUT, id_token_encrypter=encrypter))
 
 
 def preview_access_token(request: ProtocolRequest, caller: AuthenticatedClient) -> dict[str, Any]:
-    """Return the claims of the access token, which is neither signed nor stored.
-
-    There is no session, so `sid` is missing where a client has refresh tokens. Raises OAuthError as
-    the grant does.
-    """
+    """Return claims of an unsigned token, without `sid`; raises OAuthError as the grant does."""
     account, granted, notes = _granted(request, caller)
     context = resolve_claims(caller.entry, account, granted, notes=notes)
-    client = caller.entry.client
-    confirmation = confirmation_claim(client, request.certificate, request.proof_key)
+    confirmation = confirmation_claim(caller.entry.client, request.certificate, request.proof_key)
     return access_claims(request, Issue(context, _GRANT_SHORTCUT), confirmation).document
 
 
 def _granted(
     request: ProtocolRequest, caller: AuthenticatedClient
 ) -> tuple[UserEntry, GrantedScopes, dict[str, str]]:
-    """Return the service account, the scopes and the notes of its session; raises OAuthError."""
     client, user = caller.entry.client, caller.entry.service_account
     if client.public_client or not client.service_accounts_enabled:
         public = "Public client not allowed to retrieve service account"

@@ -17,11 +17,10 @@ from gateway.authentication.errors import (
     SessionLimitExceeded,
     SignInRefused,
 )
-from gateway.client_policies import EventKind
 from gateway.domain.authentication import AuthenticationSession, session_of_one_request
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import OPENID_CONNECT, Client
-from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.events import Detail, EventError
 from gateway.domain.flows import CERTIFICATE, SignInFlow, needs_username
 from gateway.domain.ports.lookups import UserEntry
 from gateway.domain.users import User
@@ -30,74 +29,71 @@ from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes
-from gateway.protocol.session_tokens import GrantServices, SessionTokens
+from gateway.protocol.session_tokens import ProtocolServices, issue_with_session
 from gateway.protocol.tokens import TokenResponse
 
 GRANT_TYPE: Final = "password"
-_GRANT_SHORTCUT: Final = "ro"
 
 
-class Password:
-    """Signs a user in by user name and password, and begins a session."""
+async def sign_in_by_password(
+    services: ProtocolServices, request: ProtocolRequest, caller: AuthenticatedClient
+) -> TokenResponse:
+    """Sign a user in by user name and password, and begin a session."""
+    client = caller.entry.client
+    request.event.details[Detail.AUTH_METHOD] = "oauth_credentials"
+    _require_allowed(client)
+    granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
+    request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
+    user = await _authenticate(services, request, client, granted, caller.of_realm)
+    return await issue_with_session(
+        services,
+        request,
+        caller.entry,
+        await _find_entry(services, request, user),
+        granted,
+        grant="ro",
+    )
 
-    event = EventType.LOGIN
-    policy_event = EventKind.RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST
 
-    def __init__(self, services: GrantServices) -> None:
-        self._directory = services.directory
-        self._engine = services.sign_in_engine
-        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
+async def _authenticate(
+    services: ProtocolServices,
+    request: ProtocolRequest,
+    client: Client,
+    granted: GrantedScopes,
+    certificate: ClientCertificate | None,
+) -> User:
+    flow = request.realm.sign_in.direct_grant_flow(client.flow_overrides)
+    if flow is None:  # a flow that has gone since the client was given it
+        raise _refused(request, InvalidUserCredentials(EventError.NOT_ALLOWED))
+    _note_certificate(request, flow, certificate)
+    context = SignInContext(
+        realm=request.realm,
+        client=client,
+        address=request.remote_address,
+        now=request.now,
+        scopes=frozenset(granted.names),
+        certificate=certificate,
+        form=_credentials(request, needs_name=needs_username(flow)),
+    )
+    session = session_of_one_request(
+        realm_id=request.realm.realm.id, client=client.id, flow=flow.id, started_at=request.now
+    )
+    step = await services.sign_in_engine.begin(context, session, stored=False)
+    _note_user(request, flow, step.session)
+    if isinstance(step, SignedIn):
+        return step.user
+    if isinstance(step, Refused):
+        raise _refused(request, step.error) from step.error
+    raise _refused(request, AccountNotSetUp())  # no such flow may be bound: it asks for a page
 
-    async def __call__(
-        self, request: ProtocolRequest, caller: AuthenticatedClient
-    ) -> TokenResponse:
-        client = caller.entry.client
-        request.event.details[Detail.AUTH_METHOD] = "oauth_credentials"
-        _require_allowed(client)
-        granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
-        request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
-        user = await self._authenticate(request, client, granted, caller.of_realm)
-        entry = await self._entry(request, user)
-        return await self._tokens.issue(
-            request, caller.entry, entry, granted, grant=_GRANT_SHORTCUT
-        )
 
-    async def _authenticate(
-        self,
-        request: ProtocolRequest,
-        client: Client,
-        granted: GrantedScopes,
-        certificate: ClientCertificate | None,
-    ) -> User:
-        flow = request.realm.sign_in.direct_grant_flow(client.flow_overrides)
-        if flow is None:  # a flow that has gone since the client was given it
-            raise _refused(request, InvalidUserCredentials(EventError.NOT_ALLOWED))
-        _note_certificate(request, flow, certificate)
-        context = SignInContext(
-            realm=request.realm,
-            client=client,
-            address=request.remote_address,
-            now=request.now,
-            scopes=frozenset(granted.names),
-            certificate=certificate,
-            form=_credentials(request, needs_name=needs_username(flow)),
-        )
-        session = session_of_one_request(
-            realm_id=request.realm.realm.id, client=client.id, flow=flow.id, started_at=request.now
-        )
-        step = await self._engine.begin(context, session, stored=False)
-        _note_user(request, flow, step.session)
-        if isinstance(step, SignedIn):
-            return step.user
-        if isinstance(step, Refused):
-            raise _refused(request, step.error) from step.error
-        raise _refused(request, AccountNotSetUp())  # no such flow may be bound: it asks for a page
-
-    async def _entry(self, request: ProtocolRequest, user: User) -> UserEntry:
-        entry = await self._directory.user(request.realm.realm.id, user.id)
-        if entry is None:
-            raise _refused(request, InvalidUserCredentials(EventError.USER_NOT_FOUND))
-        return entry
+async def _find_entry(
+    services: ProtocolServices, request: ProtocolRequest, user: User
+) -> UserEntry:
+    entry = await services.directory.user(request.realm.realm.id, user.id)
+    if entry is None:
+        raise _refused(request, InvalidUserCredentials(EventError.USER_NOT_FOUND))
+    return entry
 
 
 def _note_certificate(
@@ -122,7 +118,6 @@ def _asks_for_certificate(flow: SignInFlow) -> bool:
 
 
 def _credentials(request: ProtocolRequest, *, needs_name: bool) -> dict[str, str]:
-    """Return the fields of the form; raises OAuthError without a user name."""
     sent = request.parameters
     username = sent.raw("username")
     if username is None and needs_name:
@@ -149,22 +144,20 @@ def _require_allowed(client: Client) -> None:
 
 
 def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
-    """Return what the client reads of it; the event tells more."""
     note_refusal(request.event, refusal)
     answer = _answer_to(refusal)
-    failure = EventFailure(refusal.event_error, answer.reason)
     return OAuthError(
         answer.error,
         answer.text,
         status=answer.status,
         reason=refusal.event_error,
-        event=failure,
+        event=EventFailure(refusal.event_error, answer.reason),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the client reads of a refusal, and what the event gives as the reason."""
+    """The client's text for a refusal, and the event's reason."""
 
     text: str
     reason: str | None = None

@@ -6,7 +6,7 @@ from typing import Final
 
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
-from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.client_keys import Encrypter
 from gateway.domain.sessions import Rotation, UserSession
 from gateway.protocol.claims.protocol_claims import exchanged_from, exchanged_tokens, roles_left_out
@@ -16,7 +16,7 @@ from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
 from gateway.protocol.sender_constraint import SenderConstraint, binding_of
-from gateway.protocol.session_tokens import GrantServices
+from gateway.protocol.session_tokens import ProtocolServices
 from gateway.protocol.tokens import (
     Issue,
     PresentedToken,
@@ -30,103 +30,89 @@ from gateway.protocol.tokens import (
 )
 
 GRANT_TYPE: Final = "refresh_token"
-_GRANT_SHORTCUT: Final = "rt"
 _ROTATION_TEXTS: Final = {
     Rotation.REUSED: "Maximum allowed refresh token reuse exceeded",
     Rotation.STALE: "Stale token",
 }
 
 
-class RefreshToken:
-    """Gives new tokens, and moves the idle timeouts of the session."""
+async def refresh_tokens(
+    services: ProtocolServices, request: ProtocolRequest, caller: AuthenticatedClient
+) -> TokenResponse:
+    """Issue new tokens, and move the idle timeouts of the session."""
+    client = caller.entry.client
+    text = request.parameters.raw("refresh_token")
+    if text is None:
+        raise OAuthError("invalid_request", "No refresh token")
+    token = read_refresh_token(request, client, text)
+    note_refresh_token(request.event, token)
+    request.event.details[Detail.REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
+    await _require_binding(services.constraint, request, client, token)
+    entry = check_caller(
+        request,
+        caller,
+        EventKind.TOKEN_REFRESH,
+        presented=token.claims,
+        scopes=token.scopes,
+    )
+    active = await services.refresh_tokens.active(request, caller.entry, token)
+    session = active.session
+    kept = still_granted(request.realm, client, token.scopes)
+    granted = _narrowed(request, client, kept)
+    if not await services.consents.holds(entry.client, active.user, kept):
+        text = "Client no longer has requested consent from user"
+        raise refused("invalid_scope", text, EventError.NOT_ALLOWED)
+    encrypter = await _encrypter(services, client, kept)
+    joined = await services.sessions.refresh(request.realm.realm, session, client, request.now)
+    if joined is None:
+        raise session_is_over(token)
+    # Last: of many at once the first gets its tokens, though another ends the session after it.
+    family, refresh_id = await _rotate(services, request, client, session, token)
+    part = SessionPart(joined.session, joined.client_session, refresh_id, family)
+    context = resolve_claims(entry, active.user, granted, session=joined.session)
+    kept = kept.permitted_to(active.user.roles)
+    issue = Issue(
+        context if token.audiences is None else context.within(token.audiences),
+        "rt",
+        part,
+        kept,
+        id_token_encrypter=encrypter,
+        audiences=token.audiences,
+        left_out=roles_left_out(token.claims),
+        exchanged_from=exchanged_from(token.claims),
+        exchanged_tokens=exchanged_tokens(token.claims),
+        binding=binding_of(token.claims),
+    )
+    tokens = issue_tokens(request, issue)
+    _note(request, token, session, tokens, refresh_id)
+    return tokens
 
-    event = EventType.REFRESH_TOKEN
-    policy_event = None  # the scopes, or the token, have to be known first
 
-    def __init__(self, services: GrantServices) -> None:
-        self._sessions = services.sessions
-        self._refresh_tokens = services.refresh_tokens
-        self._consents = services.consents
-        self._encryption = services.encryption
-        self._constraint = services.constraint
+async def _encrypter(
+    services: ProtocolServices, client: Client, kept: GrantedScopes
+) -> Encrypter | None:
+    """Look the key up before the token is used up: the client can try again without one."""
+    return await id_token_encrypter(services.encryption, client) if kept.openid else None
 
-    async def __call__(
-        self, request: ProtocolRequest, caller: AuthenticatedClient
-    ) -> TokenResponse:
-        client = caller.entry.client
-        text = request.parameters.raw("refresh_token")
-        if text is None:
-            raise OAuthError("invalid_request", "No refresh token")
-        token = read_refresh_token(request, client, text)
-        note_refresh_token(request.event, token)
-        request.event.details[Detail.REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
-        await _require_binding(self._constraint, request, client, token)
-        entry = check_caller(
-            request,
-            caller,
-            EventKind.TOKEN_REFRESH,
-            presented=token.claims,
-            scopes=token.scopes,
-        )
-        active = await self._refresh_tokens.active(request, caller.entry, token)
-        session = active.session
-        kept = still_granted(request.realm, client, token.scopes)
-        granted = _narrowed(request, client, kept)
-        if not await self._consents.holds(entry.client, active.user, kept):
-            text = "Client no longer has requested consent from user"
-            raise refused("invalid_scope", text, EventError.NOT_ALLOWED)
-        encrypter = await self._encrypter(client, kept)
-        joined = await self._sessions.refresh(request.realm.realm, session, client, request.now)
-        if joined is None:
-            raise session_is_over(token)
-        # Last: of many at once the first gets its tokens, though another ends the session after it.
-        family, refresh_id = await self._rotate(request, client, session, token)
-        part = SessionPart(joined.session, joined.client_session, refresh_id, family)
-        context = resolve_claims(entry, active.user, granted, session=joined.session)
-        kept = kept.permitted_to(active.user.roles)
-        issue = Issue(
-            context if token.audiences is None else context.within(token.audiences),
-            _GRANT_SHORTCUT,
-            part,
-            kept,
-            id_token_encrypter=encrypter,
-            audiences=token.audiences,
-            left_out=roles_left_out(token.claims),
-            exchanged_from=exchanged_from(token.claims),
-            exchanged_tokens=exchanged_tokens(token.claims),
-            binding=binding_of(token.claims),
-        )
-        tokens = issue_tokens(request, issue)
-        _note(request, token, session, tokens, refresh_id)
-        return tokens
 
-    async def _encrypter(self, client: Client, kept: GrantedScopes) -> Encrypter | None:
-        """Look the key up before the token is used up: the client can try again without one."""
-        return await id_token_encrypter(self._encryption, client) if kept.openid else None
-
-    async def _rotate(
-        self,
-        request: ProtocolRequest,
-        client: Client,
-        session: UserSession,
-        token: PresentedToken,
-    ) -> tuple[str | None, str]:
-        """Return family and successor's id; a token used out of turn ends the client's part."""
-        successor = str(uuid.uuid4())
-        rotation, family = await self._refresh_tokens.rotate(request, session, token, successor)
-        if rotation is not Rotation.ACCEPTED:
-            await self._sessions.detach(session, client)
-            text = _ROTATION_TEXTS[rotation]
-            raise refused("invalid_grant", text, EventError.INVALID_TOKEN)
-        return family, successor
+async def _rotate(
+    services: ProtocolServices,
+    request: ProtocolRequest,
+    client: Client,
+    session: UserSession,
+    token: PresentedToken,
+) -> tuple[str | None, str]:
+    """Return family and successor's id; a token used out of turn ends the client's part."""
+    successor = str(uuid.uuid4())
+    rotation, family = await services.refresh_tokens.rotate(request, session, token, successor)
+    if rotation is not Rotation.ACCEPTED:
+        await services.sessions.detach_part(session, client)
+        raise refused("invalid_grant", _ROTATION_TEXTS[rotation], EventError.INVALID_TOKEN)
+    return family, successor
 
 
 def _narrowed(request: ProtocolRequest, client: Client, kept: GrantedScopes) -> GrantedScopes:
-    """Return the token's scopes, of those that were asked for: they are never widened.
-
-    The next refresh token has all of them again (RFC 6749 §6). Keycloak refuses none that the
-    client could have asked for at the sign-in.
-    """
+    """Return the requested ones of the token's scopes; the next token has all (RFC 6749 §6)."""
     asked = request.parameters.raw("scope")
     if asked is None:
         return kept

@@ -13,11 +13,10 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.authentication.validity import is_usable_client
-from gateway.client_policies import EventKind
 from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client, RoleKey
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.lookups import MOST_EXCHANGES
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
@@ -34,7 +33,11 @@ from gateway.protocol.scopes import (
     withheld_roles,
 )
 from gateway.protocol.sender_constraint import KEY, binding_of
-from gateway.protocol.session_tokens import GrantServices, SessionTokens
+from gateway.protocol.session_tokens import (
+    ProtocolServices,
+    begin_token_family,
+    new_session_part,
+)
 from gateway.protocol.sessions import Participation
 from gateway.protocol.tokens import (
     EXCHANGED,
@@ -44,6 +47,7 @@ from gateway.protocol.tokens import (
     SessionPart,
     TokenResponse,
     access_token_lifespan,
+    id_token_encrypter,
     issue_tokens,
     without_left_out,
 )
@@ -83,156 +87,155 @@ class _Exchange:
     """Of the exchanged token, proved by the request."""
 
 
-class TokenExchange:
-    """Issues a token of the caller for the user of an access token that it received."""
+async def exchange_token(
+    services: ProtocolServices, request: ProtocolRequest, caller: AuthenticatedClient
+) -> TokenResponse:
+    """Issue a token of the caller for the user of an access token that it received."""
+    client = caller.entry.client
+    request.event.details[Detail.AUTH_METHOD] = "token_exchange"
+    exchange = await _accepted(services, request, client)
+    granted, left_out = exchange.granted, _left_out(exchange.subject)
+    user = without_left_out(request.realm, exchange.subject.whole_user, left_out)
+    joined = _session_to_join(exchange, client)
+    part = _part(exchange, client)
+    context = resolve_claims(
+        caller.entry, user, granted, session=None if part is None else part.session
+    )
+    audiences = _narrowed(context, exchange.audiences)
+    if not await services.consents.holds(client, user, granted):
+        text = f"Missing consents for Token Exchange in client {client.client_id}"
+        raise refused("invalid_scope", text, EventError.CONSENT_DENIED)
+    wants_id = exchange.requested == _ID
+    encrypter = (
+        await id_token_encrypter(services.encryption, client)
+        if granted.openid or wants_id
+        else None
+    )
+    if joined is not None:
+        part = await _join(services, request, client, exchange, joined)
+        context = resolve_claims(caller.entry, user, granted, session=part.session)
+    issue = Issue(
+        context.within(exchange.audiences) if exchange.audiences else context,
+        EXCHANGED,
+        part,
+        id_token_encrypter=encrypter,
+        lifespan=None if joined is not None else _lifespan(request, exchange.subject, client),
+        refreshable=joined is not None,
+        id_token_alone=wants_id,
+        audiences=exchange.audiences or None,
+        left_out=left_out,
+        exchanged_from=_exchanged_from(exchange.subject),
+        exchanged_tokens=revocable_ids(exchange.subject.claims),
+        binding=exchange.binding,
+    )
+    tokens = issue_tokens(request, issue)
+    if joined is not None and part is not None:
+        request.event.details[Detail.REFRESH_TOKEN_TYPE] = REFRESH
+        await begin_token_family(services, request, client, part)
+    if audiences:
+        request.event.details[Detail.AUDIENCE] = " ".join(audiences)
+    return _typed(tokens, exchange.requested)
 
-    event = EventType.TOKEN_EXCHANGE
-    policy_event = EventKind.TOKEN_EXCHANGE_REQUEST
 
-    def __init__(self, services: GrantServices) -> None:
-        self._access_tokens = services.access_tokens
-        self._directory = services.directory
-        self._sessions = services.sessions
-        self._consents = services.consents
-        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
-        self._constraint = services.constraint
+async def _accepted(
+    services: ProtocolServices, request: ProtocolRequest, client: Client
+) -> _Exchange:
+    subject, binding = await _subject(services, request, client, _subject_token(request, client))
+    requested = _requested_type(request, client)
+    _require_confidential(client)
+    audiences = await _audiences(services, request, client)
+    _require_audience(subject, client)
+    if len(revocable_ids(subject.claims)) > MOST_EXCHANGES:
+        raise _invalid(f"At most {MOST_EXCHANGES} exchanges one after another")
+    granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
+    if granted.offline:
+        raise _invalid("Scope offline_access not allowed for token exchange")
+    return _Exchange(subject, requested, granted, audiences, binding)
 
-    async def __call__(
-        self, request: ProtocolRequest, caller: AuthenticatedClient
-    ) -> TokenResponse:
-        client = caller.entry.client
-        request.event.details[Detail.AUTH_METHOD] = "token_exchange"
-        exchange = await self._accepted(request, client)
-        granted, left_out = exchange.granted, _left_out(exchange.subject)
-        user = without_left_out(request.realm, exchange.subject.whole_user, left_out)
-        joined = _session_to_join(exchange, client)
-        part = _part(exchange, client)
-        context = resolve_claims(
-            caller.entry, user, granted, session=None if part is None else part.session
-        )
-        audiences = _narrowed(context, exchange.audiences)
-        if not await self._consents.holds(client, user, granted):
-            text = f"Missing consents for Token Exchange in client {client.client_id}"
-            raise refused("invalid_scope", text, EventError.CONSENT_DENIED)
-        wants_id = exchange.requested == _ID
-        encrypter = await self._tokens.encrypter(client) if granted.openid or wants_id else None
-        if joined is not None:
-            part = await self._join(request, client, exchange, joined)
-            context = resolve_claims(caller.entry, user, granted, session=part.session)
-        issue = Issue(
-            context.within(exchange.audiences) if exchange.audiences else context,
-            EXCHANGED,
-            part,
-            id_token_encrypter=encrypter,
-            lifespan=None if joined is not None else _lifespan(request, exchange.subject, client),
-            refreshable=joined is not None,
-            id_token_alone=wants_id,
-            audiences=exchange.audiences or None,
-            left_out=left_out,
-            exchanged_from=_exchanged_from(exchange.subject),
-            exchanged_tokens=revocable_ids(exchange.subject.claims),
-            binding=exchange.binding,
-        )
-        tokens = issue_tokens(request, issue)
-        if joined is not None and part is not None:
-            request.event.details[Detail.REFRESH_TOKEN_TYPE] = REFRESH
-            await self._tokens.begin_family(request, client, part)
-        if audiences:
-            request.event.details[Detail.AUDIENCE] = " ".join(audiences)
-        return _typed(tokens, exchange.requested)
 
-    async def _accepted(self, request: ProtocolRequest, client: Client) -> _Exchange:
-        """Return what may be exchanged; raises OAuthError in the order of Keycloak's checks."""
-        token = _subject_token(request, client)
-        subject, binding = await self._subject(request, client, token)
-        requested = _requested_type(request, client)
-        _require_confidential(client)
-        audiences = await self._audiences(request, client)
-        _require_audience(subject, client)
-        if len(revocable_ids(subject.claims)) > MOST_EXCHANGES:
-            raise _invalid(f"At most {MOST_EXCHANGES} exchanges one after another")
-        granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
-        if granted.offline:
-            raise _invalid("Scope offline_access not allowed for token exchange")
-        return _Exchange(subject, requested, granted, audiences, binding)
+async def _subject(
+    services: ProtocolServices, request: ProtocolRequest, client: Client, token: str
+) -> tuple[ActiveToken, Mapping[str, str]]:
+    asked = request.parameters.raw("requested_token_type")
+    if asked is not None:
+        request.event.details[Detail.REQUESTED_TOKEN_TYPE] = asked
+    try:
+        subject = await services.access_tokens.find_active(request, token, begins_sign_in=True)
+    except InvalidToken as error:
+        raise _invalid_token(str(error)) from error
+    binding = binding_of(subject.claims)
+    if DEVICE_CLAIM in subject.claims and subject.client.client.id != client.id:
+        # Its lock and its quota are rules of that client.
+        raise _invalid("A token of a device is exchanged by the client of the device alone")
+    if binding:
+        if subject.client.client.id != client.id:
+            raise _invalid(_FOREIGN)
+        await _require_proved(services, request, subject)
+    event, user = request.event, subject.user.user
+    event.user_id = user.id
+    event.details[Detail.USERNAME] = user.username
+    event.details[Detail.SUBJECT_TOKEN_CLIENT_ID] = subject.client.client.client_id
+    if subject.session is not None:
+        event.session_id = subject.session.id
+    return subject, binding
 
-    async def _subject(
-        self, request: ProtocolRequest, client: Client, token: str
-    ) -> tuple[ActiveToken, Mapping[str, str]]:
-        """Return the exchanged token and its binding, which the request has proved."""
-        asked = request.parameters.raw("requested_token_type")
-        if asked is not None:
-            request.event.details[Detail.REQUESTED_TOKEN_TYPE] = asked
-        try:
-            subject = await self._access_tokens.active(request, token, begins_sign_in=True)
-        except InvalidToken as error:
-            raise _invalid_token(str(error)) from error
-        binding = binding_of(subject.claims)
-        if DEVICE_CLAIM in subject.claims and subject.client.client.id != client.id:
-            # Its lock and its quota are rules of that client.
-            raise _invalid("A token of a device is exchanged by the client of the device alone")
-        if binding:
-            if subject.client.client.id != client.id:
-                raise _invalid(_FOREIGN)
-            await self._require_proved(request, subject)
-        event, user = request.event, subject.user.user
-        event.user_id = user.id
-        event.details[Detail.USERNAME] = user.username
-        event.details[Detail.SUBJECT_TOKEN_CLIENT_ID] = subject.client.client.client_id
-        if subject.session is not None:
-            event.session_id = subject.session.id
-        return subject, binding
 
-    async def _require_proved(self, request: ProtocolRequest, subject: ActiveToken) -> None:
-        try:
-            client = subject.client.client
-            await self._constraint.require_of_exchanged(request, client, subject.claims)
-        except ProofRefused as error:
-            raise refused(
-                "invalid_request", error.description or "", EventError.INVALID_DPOP_PROOF
-            ) from error
-        except OAuthError as error:
-            raise OAuthError("invalid_request", error.description, event=error.event) from error
+async def _require_proved(
+    services: ProtocolServices, request: ProtocolRequest, subject: ActiveToken
+) -> None:
+    try:
+        client = subject.client.client
+        await services.constraint.require_of_exchanged(request, client, subject.claims)
+    except ProofRefused as error:
+        raise refused(
+            "invalid_request", error.description or "", EventError.INVALID_DPOP_PROOF
+        ) from error
+    except OAuthError as error:
+        raise OAuthError("invalid_request", error.description, event=error.event) from error
 
-    async def _audiences(self, request: ProtocolRequest, client: Client) -> frozenset[str]:
-        """Return the clients that the token is to be for; raises OAuthError for unknown ones."""
-        names = request.parameters.all("audience")
-        if len(names) > _MOST_AUDIENCES:
-            raise _invalid(f"At most {_MOST_AUDIENCES} audiences")
-        found = [(name, await self._directory.client(client.realm_id, name)) for name in names]
-        for name, entry in found:
-            if entry is None:
-                request.event.details[Detail.AUDIENCE] = name
-                failure = EventFailure(EventError.CLIENT_NOT_FOUND, "audience not found")
-                raise OAuthError("invalid_client", "Audience not found", event=failure)
-        for name, entry in found:
-            if not is_usable_client(entry):
-                request.event.details[Detail.AUDIENCE] = name
-                failure = EventFailure(EventError.CLIENT_DISABLED, "audience client disabled")
-                raise OAuthError("invalid_client", "Client disabled", event=failure)
-        return frozenset(names)
 
-    async def _join(
-        self, request: ProtocolRequest, client: Client, exchange: _Exchange, session: UserSession
-    ) -> SessionPart:
-        """Add the caller to the session of the exchanged token, as a client of its own."""
-        source = _part_of_token(exchange.subject, client, session)
-        participation = Participation(
-            " ".join(exchange.granted.names), source.acr, source.authenticated_at
-        )
-        joined = await self._sessions.join(
-            request.realm.realm, session, client, participation, request.now
-        )
-        if joined is None:
-            raise _invalid_token("its session is over")
-        return self._tokens.part_of(request, joined)
+async def _audiences(
+    services: ProtocolServices, request: ProtocolRequest, client: Client
+) -> frozenset[str]:
+    names = request.parameters.all("audience")
+    if len(names) > _MOST_AUDIENCES:
+        raise _invalid(f"At most {_MOST_AUDIENCES} audiences")
+    found = [(name, await services.directory.client(client.realm_id, name)) for name in names]
+    for name, entry in found:
+        if entry is None:
+            request.event.details[Detail.AUDIENCE] = name
+            failure = EventFailure(EventError.CLIENT_NOT_FOUND, "audience not found")
+            raise OAuthError("invalid_client", "Audience not found", event=failure)
+    for name, entry in found:
+        if not is_usable_client(entry):
+            request.event.details[Detail.AUDIENCE] = name
+            failure = EventFailure(EventError.CLIENT_DISABLED, "audience client disabled")
+            raise OAuthError("invalid_client", "Client disabled", event=failure)
+    return frozenset(names)
+
+
+async def _join(
+    services: ProtocolServices,
+    request: ProtocolRequest,
+    client: Client,
+    exchange: _Exchange,
+    session: UserSession,
+) -> SessionPart:
+    """Add the caller to the session of the exchanged token, as a client of its own."""
+    source = _part_of_token(exchange.subject, client, session)
+    participation = Participation(
+        " ".join(exchange.granted.names), source.acr, source.authenticated_at
+    )
+    joined = await services.sessions.join(
+        request.realm.realm, session, client, participation, request.now
+    )
+    if joined is None:
+        raise _invalid_token("its session is over")
+    return new_session_part(request, joined)
 
 
 def _left_out(subject: ActiveToken) -> frozenset[RoleKey] | None:
-    """Return the composites to leave out; None where the exchanged token carries all roles.
-
-    A token of a client whose reach is limited must not become one that carries more.
-    """
+    """Return the composites to leave out, so that reach does not grow; None for no limit."""
     left_out = roles_left_out(subject.claims)
     withheld = withheld_roles(subject.client, subject.whole_user)
     if withheld is None:
@@ -242,7 +245,6 @@ def _left_out(subject: ActiveToken) -> frozenset[RoleKey] | None:
 
 
 def _subject_token(request: ProtocolRequest, client: Client) -> str:
-    """Return the token to exchange; raises OAuthError for what is not supported."""
     parameters = request.parameters
     for name in _UNSUPPORTED:
         if parameters.raw(name) is not None:
@@ -284,10 +286,7 @@ def _require_audience(subject: ActiveToken, client: Client) -> None:
 
 
 def _session_to_join(exchange: _Exchange, client: Client) -> UserSession | None:
-    """Return the session that a refresh token needs; None where another token is requested.
-
-    Raises OAuthError where there is no such session, or the client may have no such token.
-    """
+    """Return the session for a refresh token, None for other tokens; raises OAuthError."""
     if exchange.requested != _REFRESH:
         return None
     session = exchange.subject.session
@@ -299,10 +298,7 @@ def _session_to_join(exchange: _Exchange, client: Client) -> UserSession | None:
 
 
 def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
-    """Return the session of the exchanged token; None where that has none.
-
-    A caller that does not take part in it gets a part for this one token.
-    """
+    """Return the session of the exchanged token, with an own or temporary part of the caller."""
     subject, session = exchange.subject, exchange.subject.session
     if session is None:
         user_id = subject.user.user.id
@@ -319,7 +315,6 @@ def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
 
 
 def _exchanged_from(subject: ActiveToken) -> Mapping[str, int]:
-    """Return the client sessions that end the new token: those that end the exchanged one."""
     client = subject.client.client.id
     part = None if subject.session is None else subject.session.clients.get(client)
     own = {} if part is None else {client: part.generation}
@@ -327,7 +322,6 @@ def _exchanged_from(subject: ActiveToken) -> Mapping[str, int]:
 
 
 def _part_of_token(subject: ActiveToken, client: Client, session: UserSession) -> ClientSession:
-    """Return the part that the caller has by the exchanged token, with what that says."""
     acr, signed_in = subject.claims.get("acr"), subject.claims.get("auth_time")
     return ClientSession(
         client.id,
@@ -341,11 +335,7 @@ def _part_of_token(subject: ActiveToken, client: Client, session: UserSession) -
 
 
 def _lifespan(request: ProtocolRequest, subject: ActiveToken, client: Client) -> timedelta | None:
-    """Return how long the token lives: no longer than the exchanged one.
-
-    Else a chain of exchanges would outlive a client that was removed from the session. None, for
-    the lifespan of realm and client, where the caller takes part in the session itself.
-    """
+    """Return a lifespan within that of the exchanged token; None where the caller has a part."""
     if subject.session is not None and client.id in subject.session.clients:
         return None
     left = datetime.fromtimestamp(subject.claims["exp"], UTC) - request.now
@@ -362,10 +352,7 @@ def _narrowed(context: ClaimsContext, wanted: frozenset[str]) -> tuple[str, ...]
 
 
 def _typed(tokens: TokenResponse, requested: str) -> TokenResponse:
-    """Return the response with the type of the issued token; an ID token takes the usual place.
-
-    Spec: RFC 8693 §2.2.1
-    """
+    """Return the response with the issued type; an ID token is `access_token`. RFC 8693 §2.2.1."""
     if requested != _ID:
         return replace(tokens, issued_token_type=requested)
     return replace(

@@ -1,7 +1,4 @@
-"""Tokens that are bound to a TLS client certificate, also to a renewed one.
-
-Spec: RFC 8705 §3; Keycloak: `tls.client.certificate.bound.access.tokens`
-"""
+"""Tokens that are bound to a TLS client certificate, also to a renewed one. Spec: RFC 8705 §3."""
 
 import hashlib
 import secrets
@@ -22,7 +19,6 @@ from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 
 THUMBPRINT: Final = "x5t#S256"
-_MISSING_CERTIFICATE: Final = "Client Certification missing for MTLS HoK Token Binding"
 _REFUSED_CERTIFICATE: Final = "Client Certification refused for MTLS HoK Token Binding"
 _OTHER_CERTIFICATE: Final = (
     "Client certificate missing, or its thumbprint and one in the token did NOT match"
@@ -30,31 +26,23 @@ _OTHER_CERTIFICATE: Final = (
 
 
 def thumbprint_to_bind(certificate: ClientCertificate | None) -> str:
-    """Return the thumbprint for a new token of a client that asks for certificate-bound tokens.
-
-    Raises invalid_request when the client presents no certificate, or one that must not be used;
-    the description names the reason.
-    """
+    """Return the thumbprint for a token; raises invalid_request for an unusable certificate."""
     if certificate is None:
-        raise _unbound(_MISSING_CERTIFICATE)
+        raise _unbound("Client Certification missing for MTLS HoK Token Binding")
     if not certificate.binds:
         raise _unbound(f"{_REFUSED_CERTIFICATE}: {certificate.reason_for_caller}")
     return certificate.thumbprint
 
 
 def bound_certificate(client: Client, certificate: ClientCertificate | None) -> str | None:
-    """Return the thumbprint that a client's request is bound to; None for an unbound request.
-
-    A client with certificate-bound tokens that asks for a code with its certificate redeems it with
-    the same one. Spec: RFC 8705 §3
-    """
+    """Return the thumbprint that the code of a client is bound to, or None. Spec: RFC 8705 §3."""
     if not client.tokens.certificate_bound or certificate is None or not certificate.binds:
         return None
     return certificate.thumbprint
 
 
 def presents_certificate(certificate: ClientCertificate | None, thumbprint: str | None) -> bool:
-    """Tell whether a request has the certificate with `thumbprint`; True where that is None."""
+    """Return whether a request has the certificate with `thumbprint`; True where that is None."""
     if thumbprint is None:
         return True
     if certificate is None or not certificate.binds:
@@ -71,12 +59,7 @@ def certificate_bound_to(claims: Mapping[str, Any]) -> str | None:
 def certificate_identity_claims(
     certificate: ClientCertificate | None, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, str]:
-    """Return the claims that name the certificate of a bound token besides its thumbprint.
-
-    Introspection compares them with deny lists: a resource server does not send the certificate,
-    and a thumbprint says nothing of the issuer, nor of the certificate with its other signature.
-    Without a certificate in `cnf` there are no claims.
-    """
+    """Return names of the certificate, for deny lists at introspection."""
     if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
         return {}
     leaf = certificate.evidence.leaf
@@ -85,10 +68,7 @@ def certificate_identity_claims(
 
 
 def require_bound(client: Client, claims: Mapping[str, Any]) -> None:
-    """Raise OAuthError where the client has bound tokens and this one is bound to no certificate.
-
-    Such a token was issued before the client had them.
-    """
+    """Raise OAuthError for an unbound, older token of a client with bound tokens."""
     if client.tokens.certificate_bound and certificate_bound_to(claims) is None:
         raise _unproved(_OTHER_CERTIFICATE)
 
@@ -106,8 +86,7 @@ def _unbound(text: str) -> OAuthError:
 
 
 def _unproved(text: str) -> OAuthError:
-    status = HTTPStatus.UNAUTHORIZED
-    return refused("invalid_token", text, EventError.NOT_ALLOWED, status=status)
+    return refused("invalid_token", text, EventError.NOT_ALLOWED, status=HTTPStatus.UNAUTHORIZED)
 
 
 _HEXADECIMAL: Final = 16
@@ -116,7 +95,7 @@ _NO_OVERLAP: Final = timedelta()
 
 @dataclass(frozen=True, slots=True)
 class BoundCertificate:
-    """What a token says of its certificate. `identity` is a digest of names and issuer."""
+    """The claims of a token about its certificate. `identity` is a digest of names and issuer."""
 
     identity: str
     serial: int
@@ -138,16 +117,12 @@ class BoundCertificate:
 
 
 class RenewedCertificates:
-    """Finds out whether the certificate of a request is the renewed one of a token.
+    """Decides whether the certificate of a request is the renewed one of a token.
 
-    A thumbprint says nothing of the certificate behind it, so a token that is issued while an
-    overlap is allowed says the rest in a claim of its own. The gateway reads it from tokens that it
-    has verified, and nothing of it from the request. Nothing is stored.
-
-    The renewed certificate is trusted, has the same subject, the same alternative names, and the
-    same issuer by name and key, begins later, and counts for a limited time from its start. The
-    certificate of the token must be valid still, as a revocation list may omit what has expired,
-    and is checked for revocation at each use. docs/trust-in-certificates.md describes the rule.
+    A thumbprint does not describe its certificate, so tokens that are issued while an overlap is
+    allowed have a claim that does. The renewed certificate is trusted, has the same names and
+    issuer, begins later, and counts for a limited time. That of the token must still be valid and
+    unrevoked. docs/trust-in-certificates.md describes the rule.
     """
 
     def __init__(self, revocations: Revocations) -> None:
@@ -161,11 +136,7 @@ class RenewedCertificates:
         claims: Mapping[str, Any],
         thumbprint: str,
     ) -> bool:
-        """Tell whether `certificate`, that of the request, may replace that with `thumbprint`.
-
-        `claims` are those of a verified token of the client, which is bound to `thumbprint`.
-        Raises StoreUnavailable.
-        """
+        """Return whether `certificate` may replace that of verified `claims`."""
         overlap = overlap_of(request.realm.realm, client)
         if certificate.path is None or not overlap:
             return False
@@ -176,10 +147,8 @@ class RenewedCertificates:
             return False
         if request.now > bound.not_after:
             return False
-        twin = str(claims.get(TWIN_THUMBPRINT, ""))
-        path = _path_of(bound, thumbprint, twin, certificate.path)
-        refusal = await self._revocations.refusal(path, request.realm.realm, request.now)
-        return refusal is None
+        path = _path_of(bound, thumbprint, str(claims.get(TWIN_THUMBPRINT, "")), certificate.path)
+        return (await self._revocations.refusal(path, request.realm.realm, request.now)) is None
 
 
 def overlap_of(realm: Realm, client: Client) -> timedelta:
@@ -191,11 +160,7 @@ def overlap_of(realm: Realm, client: Client) -> timedelta:
 def renewal_claim(
     request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, Mapping[str, str | int]]:
-    """Return the claim of a token that `confirmation` binds to the request's certificate.
-
-    Empty where no overlap is allowed, and for a certificate that is not trusted: such a claim would
-    only enlarge the token.
-    """
+    """Return the claim that describes the certificate; empty without overlap, path or binding."""
     certificate = request.certificate
     if certificate is None or confirmation is None:
         return {}
@@ -217,16 +182,12 @@ def renewal_claim(
 
 
 def _identity(certificate: ClientCertificate) -> str | None:
-    """Return the digest of names and issuer; None for a certificate that cannot be renewed.
-
-    That is one that is not trusted, one without names, and one that is an anchor itself.
-    """
+    """Return the digest of names and issuer; None for a certificate that cannot be renewed."""
     leaf, path = certificate.leaf, certificate.path
     if not certificate.identifies or path is None or not path.issuer_key or not leaf.names_digest:
         return None
     issuer = str(leaf.issuer).encode("utf-8", "surrogatepass")
-    digest = hashlib.sha256(leaf.names_digest + path.issuer_key + issuer).digest()
-    return base64url.encode(digest)
+    return base64url.encode(hashlib.sha256(leaf.names_digest + path.issuer_key + issuer).digest())
 
 
 def _path_of(

@@ -1,7 +1,4 @@
-"""DPoP proofs: their nonces and checks, and the URL that they name.
-
-Spec: RFC 9449 §4.3, §8, §9, §11.1, RFC 3986 §6.2.2, §6.2.3; Keycloak: 2.5 proofs of possession
-"""
+"""DPoP proofs: their nonces and checks, and the URL that they name."""
 
 import hashlib
 import re
@@ -28,15 +25,14 @@ from gateway.domain.ports.lookups import RealmEntry
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _CHARACTERS: Final = re.compile(r"[!#-;=?-Z_a-z~\[\]]*")
-"""Those of RFC 3986: of others a parser may drop some and keep some."""
+"""The characters of RFC 3986: parsers treat others differently."""
 _USUAL_PORTS: Final = {"https": 443, "http": 80}
 _CACHED_URL_BYTES: Final = 1024 * 1024
 
 
 def names_one_of(sent: str, urls: Iterable[str]) -> bool:
-    """Tell whether `sent` is one of the URLs; raises ValueError where it is no http(s) URL.
+    """Return whether `sent` is one of the URLs, normalized without query; raises ValueError.
 
-    Query and fragment do not count; scheme, host, port, escapes and dot segments are normalized.
     Spec: RFC 9449 §4.3, number 9; RFC 3986 §6.2.2, §6.2.3
     """
     named = normalized_url(sent)
@@ -45,10 +41,7 @@ def names_one_of(sent: str, urls: Iterable[str]) -> bool:
 
 @cached(_CACHED_URL_BYTES)
 def normalized_url(url: str) -> str:
-    """Return the URL in its normal form, without query and fragment.
-
-    Raises ValueError for anything but an absolute http or https URL without user information.
-    """
+    """Return the absolute http(s) URL in normal form, without query; raises ValueError."""
     if _CHARACTERS.fullmatch(url) is None:
         raise ValueError("a character that URLs do not contain")
     parts = urlsplit(url)
@@ -98,11 +91,9 @@ _SIGNED: Final[SizedCache[tuple[str, int], str]] = SizedCache(256 * 1024)
 
 
 def current_nonce(realm: RealmEntry, now: datetime) -> str:
-    """Return the nonce for the next proof.
+    """Return the nonce for the next proof; it may be used again until it expires.
 
-    A nonce says when the gateway gave it out, so a proof with one was made after that. It may be
-    used again until it expires: that a proof is used once is the rule of its `jti`. Spec: RFC 9449
-    §8, §9
+    It proves that the proof was made later. Spec: RFC 9449 §8, §9
     """
     issued = (now - _EPOCH) // _NEW_ONE * (_NEW_ONE // _SECOND)
     known = _SIGNED.get((realm.realm.id, issued))
@@ -114,7 +105,7 @@ def current_nonce(realm: RealmEntry, now: datetime) -> str:
 
 
 def is_current_nonce(realm: RealmEntry, nonce: object, now: datetime) -> bool:
-    """Tell whether the realm gave the nonce out within its lifespan."""
+    """Return whether the realm gave the nonce out within its lifespan."""
     if not isinstance(nonce, str):
         return False
     try:
@@ -142,29 +133,24 @@ class NonceRequired(InvalidProof):
 
 
 class ProofChecks:
-    """Checks proofs for every realm.
+    """Checks size, signature, claims, URL, method, time, token hash, nonce, and last single use.
 
-    Order: size, signature, claims, URL and method, time, hash of the token, nonce, single use. The
-    mark of its use comes last, so that a proof which is refused is not used up. Spec: RFC 9449
-    §4.3, §11.1; Keycloak: 2.5 proofs of possession
+    Spec: RFC 9449 §4.3, §11.1; Keycloak: 2.5 proofs of possession
     """
 
     def __init__(self, signatures: ProofSignatures, marks: OneTimeMarks) -> None:
         self._signatures = signatures
         self._marks = marks
 
-    async def check(
+    async def check_proof(
         self, realm: RealmEntry, sent: SentProof, now: datetime, access_token: str | None = None
     ) -> str:
-        """Return the thumbprint of the key; raises InvalidProof or StoreUnavailable.
-
-        With `access_token` the proof must contain its hash.
-        """
+        """Return the thumbprint of the key; the proof has the hash of `access_token`, if given."""
         if not sent.text:
             raise InvalidProof(MISSING_PROOF)
         if len(sent.text) > LONGEST_PROOF:
             raise InvalidProof(f"DPoP proof is longer than {LONGEST_PROOF} characters")
-        proof = self._signatures.verify(sent.text)
+        proof = self._signatures.verify_proof(sent.text)
         issued = _require_claims(proof.claims)
         _require_request(proof.claims, sent)
         _require_time(issued, now)

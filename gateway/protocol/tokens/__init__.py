@@ -39,5 +39,5 @@ from gateway.protocol.tokens.signing import (
     encrypt_id_token,
     encrypt_userinfo,
     id_token_encrypter,
-    sign_authorization_response,
+    sign_for_client,
 )

@@ -56,11 +56,10 @@ class OtherKindOfToken(InvalidToken):
 
 @dataclass(frozen=True, slots=True)
 class ActiveToken:
-    """A token that holds, the client it was issued to, and the user it speaks for.
+    """A valid token, its client and its user.
 
-    `session` is None for a transient one, such as a service account's. `user` has no roles beyond
-    the reach of the client, and none of clients that a narrowed token is not for; `whole_user` has
-    those too. Neither has roles that an exchanged token leaves out.
+    `session` is None for a transient one. `user` has only roles within the client's reach and a
+    narrowed token's clients; `whole_user` has all but those left out by an exchange.
     """
 
     claims: Mapping[str, Any]
@@ -79,17 +78,15 @@ class AccessTokens:
         self._database = database
         self._validity = validity
 
-    async def active(
+    async def find_active(
         self, request: ProtocolRequest, token: str, *, begins_sign_in: bool = False
     ) -> ActiveToken:
-        """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable.
+        """Return the valid token; raises InvalidToken. `begins_sign_in`: it yields new tokens."""
+        return await self.find_unrevoked(
+            request, self.verify_token(request, token), begins_sign_in=begins_sign_in
+        )
 
-        `begins_sign_in` is for a use that gives tokens which the user did not have.
-        """
-        claims = self.verify(request, token)
-        return await self.check(request, claims, begins_sign_in=begins_sign_in)
-
-    async def check(
+    async def find_unrevoked(
         self,
         request: ProtocolRequest,
         claims: Mapping[str, Any],
@@ -109,10 +106,7 @@ class AccessTokens:
         *,
         begins_sign_in: bool = False,
     ) -> ActiveToken:
-        """Return the token of verified claims that was not revoked by its id.
-
-        Raises InvalidToken or StoreUnavailable.
-        """
+        """Return the token of verified claims, without a look at revocations by id."""
         client_id = claims.get("azp")
         entry = (
             await self._directory.client(request.realm.realm.id, client_id)
@@ -174,15 +168,11 @@ class AccessTokens:
         )
         return await self._validity.require(request.realm, issued, request.now)
 
-    def verify(
+    def verify_token(
         self, request: ProtocolRequest, token: str, *, or_id_token: bool = False
     ) -> Mapping[str, Any]:
-        """Return the claims of an unexpired access token that this realm signed.
-
-        `or_id_token` is for callers that only describe a token: an ID token permits nothing.
-        Raises InvalidToken.
-        """
-        claims = request.realm.key_ring.verify(token, request.now)
+        """Return claims of an unexpired token, or ID token to describe; raises InvalidToken."""
+        claims = request.realm.key_ring.verify_token(token, request.now)
         if claims.get("iss") != request.issuer:
             raise InvalidToken("issued by another issuer")
         if claims.get("typ") in ACCESS_TOKEN_TYPES:
@@ -257,11 +247,7 @@ def _no_longer_valid(request: ProtocolRequest, refusal: NoLongerValid) -> Invali
 
 
 def _administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
-    """Return the roles that the token may use to administer; None where they are not limited.
-
-    They follow from the current settings. A narrowed token has those of its clients alone, and none
-    of the realm, which give rights over all of it.
-    """
+    """Return the roles that the token may administer with, as of now; None for no limit."""
     is_narrowed = only_for(active.claims) is not None
     if active.client.client.full_scope_allowed and not is_narrowed:
         return None
@@ -299,7 +285,6 @@ def _roles_of_exchange(realm: RealmEntry, left_out: frozenset[RoleKey]) -> Withh
 
 
 def _limited(user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:
-    """Return the user without roles of clients that a narrowed token is not for."""
     wanted = only_for(claims)
     if wanted is None:
         return user

@@ -1,4 +1,4 @@
-"""Issuing tokens: access, ID and refresh tokens of one answer, and those that go through a browser.
+"""Issuing tokens: access, ID and refresh tokens of one answer, and tokens through a browser.
 
 Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 and RFC 9449 §6.1 (cnf), OpenID Connect Core §2;
 Keycloak: 2.1 to 2.3 headers and keys to lifetimes
@@ -63,7 +63,6 @@ from gateway.protocol.tokens.signing import (
 
 EXCHANGED: Final = "te"
 """The two letters of the grant that exchanges tokens."""
-_REGULAR: Final = "rt"
 _LIGHTWEIGHT: Final = "lt"
 _NAMED: Final = re.compile(r":[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-([0-9a-f]{12})")
 """A UUID of version 8 ends with a generation. Spec: RFC 9562 §5.8"""
@@ -71,7 +70,7 @@ _TOKEN_ID: Final = re.compile(r"(on|of|tr)(rt|lt)([a-z]{2}):.+", re.ASCII | re.D
 
 
 class SessionKind(StrEnum):
-    """Where the token's session is stored: Redis, SQL, or nowhere."""
+    """The store of the token's session: Redis, SQL, or none."""
 
     ONLINE = "on"
     OFFLINE = "of"
@@ -80,10 +79,7 @@ class SessionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TokenContext:
-    """How a token was issued. `grant` is the grant's two letters.
-
-    Keycloak: 2.2 claims.
-    """
+    """How a token was issued. `grant` is the grant's two letters. Keycloak: 2.2 claims."""
 
     session: SessionKind
     lightweight: bool
@@ -99,7 +95,7 @@ def new_token_id(
     session: SessionKind, grant: str, *, lightweight: bool, generation: int | None = None
 ) -> str:
     """Return a new id that `parse_token_id` reads."""
-    kind = _LIGHTWEIGHT if lightweight else _REGULAR
+    kind = _LIGHTWEIGHT if lightweight else "rt"
     return f"{session}{kind}{grant}:{uuid_text(generation)}"
 
 
@@ -121,7 +117,7 @@ _RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
     *("id_token", "not-before-policy", "session_state", "scope", "issued_token_type"),
     *("error", "error_description", "error_uri", "authorization_details"),
 }
-"""What a client reads in a token response. Spec: RFC 6749 §5, RFC 8693 §2.2, RFC 9396 §7"""
+"""The members of a token response. Spec: RFC 6749 §5, RFC 8693 §2.2, RFC 9396 §7"""
 
 _MOST_NAMED: Final = 10
 """Withheld roles that an event lists."""
@@ -129,11 +125,7 @@ _MOST_NAMED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """The session that tokens belong to, and the asking client's part in it.
-
-    `family` is the family of refresh tokens, None where they do not rotate; `refresh_id` is the
-    jti that the next refresh token gets.
-    """
+    """Session and client's part; refresh tokens' `family`, None without rotation, and next jti."""
 
     session: UserSession
     client_session: ClientSession
@@ -150,7 +142,7 @@ class SessionPart:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """What is to be issued. `grant` is the grant's two letters in the jti's prefix."""
+    """The tokens to issue. `grant` is the grant's two letters in the jti's prefix."""
 
     context: ClaimsContext
     grant: str
@@ -163,13 +155,13 @@ class Issue:
     lifespan: timedelta | None = None
     """Of the access token, for the authorization endpoint; None for that of realm and client."""
     always_refreshable: bool = False
-    """There is a refresh token whatever the client's `use.refresh.tokens` says."""
+    """There is a refresh token, also against the client's `use.refresh.tokens`."""
     id_token_encrypter: Encrypter | None = field(default=None, repr=False)
     """Of a client that wants encrypted ID tokens: it gets none without."""
     refreshable: bool = True
     """Whether there may be a refresh token."""
     id_token_alone: bool = False
-    """An ID token is delivered, whatever the scopes are, and the access token is not."""
+    """An ID token is delivered with any scopes, and the access token is not."""
     audiences: frozenset[str] | None = None
     """The access token is for none but these; None: for all that mappers and roles give."""
     left_out: frozenset[RoleKey] | None = None
@@ -179,7 +171,7 @@ class Issue:
     exchanged_tokens: tuple[str, ...] = ()
     """The ids of the access tokens whose revocation ends the tokens too."""
     binding: Mapping[str, str] = field(default_factory=dict)
-    """What the tokens are bound to in any case: of a token that they replace."""
+    """The binding of the token that these tokens replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """Further hashes of the ID token: `c_hash`, `s_hash`. Spec: OpenID Connect Core §3.3.2.11"""
     id_token_is_detached_signature: bool = False
@@ -211,7 +203,7 @@ class TokenResponse:
     issued_token_type: str | None = None
     """Of a token exchange. Spec: RFC 8693 §2.2.1"""
     mapped: MappedClaims = field(default_factory=MappedClaims, repr=False)
-    """What mappers add."""
+    """The claims of mappers."""
 
     def document(self) -> dict[str, Any]:
         members = {
@@ -231,11 +223,7 @@ class TokenResponse:
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
-    """Sign the tokens of one answer.
-
-    Raises OAuthError when the client wants a bound token and proves nothing to bind it to, or an
-    algorithm for which the realm or the client has no key.
-    """
+    """Sign the tokens of one answer; raises OAuthError without a required proof or key."""
     subject, withheld = issue.context.subject, issue.context.withheld
     client = subject.client
     if withheld:
@@ -274,10 +262,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
 def access_token_lifespan(
     realm: Realm, tokens: ClientTokens, given: timedelta | None = None
 ) -> timedelta:
-    """Return the one given, the client's own or else the realm's, within the session's maximum.
-
-    -1 asks for the session's maximum itself.
-    """
+    """Return the given, client's or realm's lifespan within the session's; -1 is that itself."""
     own = tokens.access_token_lifespan if given is None else given
     lifespan = realm.token_lifespans.access_token if own is None else own
     longest = longest_client_session(realm.session_limits)
@@ -393,10 +378,7 @@ def _refresh_token(
 def sign_id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str | None
 ) -> str:
-    """Return the ID token, with `at_hash` where an access token comes with it.
-
-    It is encrypted for a client that asks for it.
-    """
+    """Return the ID token, with `at_hash` of the access token, encrypted where asked for."""
     client = issue.context.subject.client
     found = None if access_token is None else token_hash(request, client, access_token)
     claims = id_claims(request, issue, access, found)
@@ -439,14 +421,12 @@ def id_claims(
 
 @dataclass(frozen=True, slots=True)
 class BrowserTokens:
-    """What the client asked for of the two; `expires_in` is in seconds.
+    """The requested tokens of an authorization response; `expires_in` is in seconds.
 
-    There is no refresh token among them. In the implicit flow, which has no code, tokens have
-    another lifespan. An ID token that is a detached signature goes through the browser without
-    claims of the user. No access token is given to a client whose tokens are bound to a certificate
-    or to a DPoP key: the browser has neither. Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5,
-    §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash); Keycloak: 2.3 lifetimes,
-    OIDCLoginProtocol
+    Tokens of the implicit flow have their own lifespan; an ID token as detached signature has no
+    claims of the user; clients with bound tokens get no access token. Spec: RFC 6749 §4.2.2, OpenID
+    Connect Core §3.2.2.5, §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash);
+    Keycloak: 2.3 lifetimes, OIDCLoginProtocol
     """
 
     token_id: str

@@ -147,21 +147,17 @@ class RefreshTokens:
     async def session_to_end(
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> UserSession | None:
-        """Return the session that the token may end, None where it has ended.
-
-        The client's part in it may have idled too long, as the token may have expired. Raises
-        OAuthError or StoreUnavailable.
-        """
+        """Return the session to end, None if it has ended; raises OAuthError."""
         issued = replace(_issued(client, token), part=ClientPart.PRESENT)
         return await self._session_of(request, client, token, issued)
 
     async def session_to_leave(
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> UserSession:
-        """Return the session that a client leaves, though its user may be disabled now.
+        """Return the session that a client leaves, also where its use is refused now.
 
-        A denied certificate or a locked device keeps no token from being revoked: the refusal may
-        end, and the revocation does not. Raises OAuthError or StoreUnavailable.
+        A refusal of user, certificate or device may end; the revocation does not. Raises OAuthError
+        or StoreUnavailable.
         """
         issued = replace(_issued(client, token), part=ClientPart.PRESENT)
         issued = replace(issued, certificates=(), device=None)
@@ -195,7 +191,7 @@ class RefreshTokens:
             raise _refused("Invalid refresh token", "it was exchanged from a revoked token")
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
-        """Tell whether the token's family would take it now; asking changes nothing."""
+        """Return whether the token's family would take it now; asking changes nothing."""
         realm, rotations = request.realm.realm, self._database.rotations
         max_reuse = realm.refresh_tokens.max_reuse
         if not realm.refresh_tokens.revoke_on_use:
@@ -211,10 +207,7 @@ class RefreshTokens:
         token: PresentedToken,
         successor: str,
     ) -> tuple[Rotation, str | None]:
-        """Use the token; return the answer and the successor's family, None without rotation.
-
-        A token that was issued before the realm began to rotate begins a family under its own id.
-        """
+        """Use the token; return answer and successor's family, new for one before rotation."""
         realm, rotations = request.realm.realm, self._database.rotations
         max_reuse = realm.refresh_tokens.max_reuse
         if not realm.refresh_tokens.revoke_on_use:

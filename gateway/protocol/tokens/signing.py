@@ -55,26 +55,16 @@ def sign_for_client(
     claims: Mapping[str, Any],
     header_type: HeaderType = HeaderType.JWT,
 ) -> str:
-    """Return the compact JWS by the algorithm that the client chose.
+    """Return the compact JWS by the chosen algorithm; raises OAuthError without a key.
 
-    Raises OAuthError when the realm has no active key for it.
-
-    A client chooses for access tokens, ID tokens, userinfo and authorization responses separately.
-    HS256, HS384 and HS512 use a secret key of the realm, as in Keycloak, not the client's secret:
-    only the gateways can check such a signature. Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
+    HMACs use a secret key of the realm, as in Keycloak, which only gateways can check.
+    Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
     """
     algorithm = signing_algorithm(request, chosen)
     try:
         return request.realm.key_ring.sign(claims, algorithm, request.now, header_type)
     except (ValueError, LookupError) as error:
         raise _no_key_of_realm(algorithm) from error
-
-
-def sign_by_default(
-    request: ProtocolRequest, claims: Mapping[str, Any], header_type: HeaderType
-) -> str:
-    """Return the compact JWS by the realm's default algorithm; raises OAuthError."""
-    return sign_for_client(request, None, claims, header_type)
 
 
 def sign_access_token(request: ProtocolRequest, client: Client, claims: Mapping[str, Any]) -> str:
@@ -87,21 +77,8 @@ def sign_access_token(request: ProtocolRequest, client: Client, claims: Mapping[
     return sign_for_client(request, signing.access_token, claims, header_type)
 
 
-def sign_authorization_response(
-    request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
-) -> str:
-    """Return the parameters of an authorization response as a JWT. Spec: JARM §2.2.
-
-    Raises OAuthError.
-    """
-    return sign_for_client(request, client.signing.authorization_response, claims)
-
-
 def token_hash(request: ProtocolRequest, client: Client, text: str) -> str:
-    """Return `at_hash`, `c_hash` or `s_hash`: half of the hash that the ID token's algorithm uses.
-
-    Spec: OpenID Connect Core §3.1.3.6, §3.3.2.11; Keycloak 26.7. Raises OAuthError.
-    """
+    """Return `at_hash`, `c_hash` or `s_hash`. Spec: OpenID Connect Core §3.1.3.6, §3.3.2.11."""
     algorithm = signing_algorithm(request, client.signing.id_token)
     digest = hashlib.new(_HASHES[algorithm], text.encode()).digest()
     return base64url.encode(digest[: len(digest) // 2])
@@ -123,10 +100,7 @@ async def id_token_encrypter(keys: ClientEncrypters, client: Client) -> Encrypte
 async def encrypt_userinfo(
     keys: ClientEncrypters, client: Client, claims: Mapping[str, Any], signed: str | None
 ) -> str | None:
-    """Return the encrypted userinfo: the signed JWT, or else the claims in JSON.
-
-    None where the client wants none; raises OAuthError.
-    """
+    """Return the encrypted JWT or JSON, None where the client wants none; raises OAuthError."""
     wanted = client.encryption
     encrypter = await _encrypter(keys, client, wanted.userinfo, wanted.userinfo_content)
     if encrypter is None:
@@ -148,10 +122,7 @@ async def encrypt_authorization_response(
 
 
 def encrypt_id_token(client: Client, encrypter: Encrypter | None, signed: str) -> str:
-    """Return the signed token, encrypted where the client wants it.
-
-    Raises OAuthError where the caller did not look the encrypter up.
-    """
+    """Return the signed token, encrypted where wanted; raises OAuthError without the encrypter."""
     if client.encryption.id_token is None:
         return signed
     if encrypter is None:

@@ -33,7 +33,7 @@ from gateway.domain.secrets import Secret
 from gateway.representations.client_scopes import (
     ProtocolMappers,
     with_ids,
-    with_userinfo_option,
+    with_options_of_file,
 )
 from gateway.representations.clients.validation import ClientAttributesShape, attribute_errors
 from gateway.representations.field_table import (
@@ -196,8 +196,8 @@ def parse_client(
     if not report_ineffective:
         _require_secret(given)
     mappers = client.protocol_mappers
-    if base is None:
-        mappers = tuple(with_userinfo_option(mapper) for mapper in mappers)
+    if base is None or report_ineffective:
+        mappers = with_options_of_file(mappers, before.protocol_mappers)
     return replace(
         client,
         id=base.id if base else client.id,

@@ -10,20 +10,18 @@ sign-in belongs to the network of its last step.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
 from gateway.domain.authentication import AuthenticationSession, ExecutionStatus, Stage
-from gateway.domain.clock import Clock
+from gateway.domain.clock import MICROSECOND, Clock, instant_of, microseconds_of
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.fair_share import caller_network
 from gateway.domain.ports.sign_in import MOST_BYTES, MOST_TABS, MOST_UNPROVEN_BYTES
 from gateway.storage.redis.connection import LoadScript, RedisClient, ServerScript
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _TEXTS: Final[Mapping[str, str]] = {
     "c": "client",
     "f": "flow",
@@ -38,10 +36,7 @@ _TEXTS: Final[Mapping[str, str]] = {
 
 
 class RedisAuthenticationSessions:
-    """AuthenticationSessionStore in the server that `client` is connected to.
-
-    `clock` is the one that callers use for `expires_at`.
-    """
+    """AuthenticationSessionStore in the server of `client`; `clock` is that of `expires_at`."""
 
     def __init__(
         self,
@@ -59,7 +54,7 @@ class RedisAuthenticationSessions:
         stored = self._stored(session, expires_at)
         await self._run("add", session.realm_id, session.id, MOST_TABS, *stored)
 
-    async def find(
+    async def find_tab(
         self, realm_id: str, session_id: str, tab_id: str
     ) -> AuthenticationSession | None:
         found = await self._run("find", realm_id, session_id, tab_id)
@@ -75,17 +70,17 @@ class RedisAuthenticationSessions:
         place = (before.realm_id, before.id)
         return bool(await self._run("replace", *place, before.version, after.id, *stored))
 
-    async def delete(self, realm_id: str, session_id: str) -> None:
+    async def remove_browser(self, realm_id: str, session_id: str) -> None:
         await self._run("delete", realm_id, session_id)
 
-    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+    async def remove_tab(self, realm_id: str, session_id: str, tab_id: str) -> None:
         await self._run("remove", realm_id, session_id, tab_id)
 
     def _stored(
         self, session: AuthenticationSession, expires_at: datetime
     ) -> tuple[str, int, int, str, int]:
         """Return tab, remaining microseconds, version, text, and the limit of bytes or 0."""
-        lasts = max(0, (expires_at - self._clock.now()) // _MICROSECOND)
+        lasts = max(0, (expires_at - self._clock.now()) // MICROSECOND)
         most = 0 if session.used else self._most_unproven
         return session.tab_id, lasts, session.version, _encode(session), most
 
@@ -94,7 +89,7 @@ def _encode(session: AuthenticationSession) -> str:
     fields: dict[str, Any] = {"w": caller_network()}  # first, where the script reads it
     fields |= {name: getattr(session, field) for name, field in _TEXTS.items()}
     fields |= {
-        "s": (session.started_at - _EPOCH) // _MICROSECOND,
+        "s": microseconds_of(session.started_at),
         "g": session.stage.value,
         "l": session.level,
         "m": 1 if session.remember_me else None,
@@ -121,7 +116,7 @@ def _decode(
         id=session_id,
         tab_id=tab_id,
         realm_id=realm_id,
-        started_at=_EPOCH + fields["s"] * _MICROSECOND,
+        started_at=instant_of(fields["s"]),
         stage=Stage(fields["g"]),
         level=fields.get("l"),
         remember_me="m" in fields,

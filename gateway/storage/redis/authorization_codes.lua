@@ -1,4 +1,4 @@
--- Authorization codes; authorization_codes.py describes the keys.
+-- Authorization codes; single_use_codes.py describes the keys.
 -- ARGV: operation, key, arguments of the operation.
 
 local REDEEMED, REPLAYED = '', 'replayed'

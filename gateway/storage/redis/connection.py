@@ -50,10 +50,7 @@ class NoFreeConnection(RedisTimeoutError):
 
 
 class FairConnectionPool(ConnectionPool):
-    """At most `max_connections` connections, given to callers in the order in which they ask.
-
-    Belongs to one event loop.
-    """
+    """At most `max_connections`, given in the order of callers; belongs to one event loop."""
 
     def __init__(self, *, max_connections: int, **options: Any) -> None:
         super().__init__(max_connections=max_connections, **options)
@@ -154,10 +151,7 @@ class CircuitOpen(RedisConnectionError):
 
 
 class CircuitBreaker:
-    """One server's breaker. `probe` raises RedisError or OSError while there is no answer.
-
-    Belongs to one event loop.
-    """
+    """A server's breaker; `probe` raises while there is no answer. Belongs to one event loop."""
 
     def __init__(self, probe: Callable[[], Awaitable[None]]) -> None:
         self._probe = probe
@@ -225,10 +219,7 @@ _UNCHECKED = (
 
 
 class RedisClient(Redis):
-    """A client whose every command has a deadline and goes through the pool's circuit breaker.
-
-    Subscriptions hold a connection of their own and wait for messages as long as they say.
-    """
+    """A client with a deadline and a circuit breaker for commands, not for subscriptions."""
 
     def __init__(self, pool: FairConnectionPool) -> None:
         super().__init__(connection_pool=pool)
@@ -285,10 +276,7 @@ class RedisClient(Redis):
 
 
 def create_client(url: Secret, *, socket_timeout: timedelta | None = None) -> RedisClient:
-    """Return a client that connects when first used; raises InvalidInput for a wrong URL.
-
-    `socket_timeout` limits each read and write, for subscriptions: commands have their deadline.
-    """
+    """Return a client that connects when used; raises InvalidInput for a wrong URL."""
     try:
         pool = FairConnectionPool.from_url(
             url.reveal(),
@@ -325,10 +313,7 @@ def _unavailable(error: Exception) -> StoreUnavailable:
 
 
 async def ping(client: Redis) -> None:
-    """Send a write that changes nothing; raises StoreUnavailable.
-
-    A server that is full, cannot save or has become a replica answers PING, but refuses writes.
-    """
+    """Send a write that changes nothing, unlike PING; raises StoreUnavailable."""
     with named_failures():
         await client.set(_NOTHING, "", xx=True)
 

@@ -1,4 +1,4 @@
--- Device authorizations of one realm; device_authorizations.py describes the keys.
+-- Device authorizations of one realm; single_use_codes.py describes the keys.
 -- ARGV: operation, realm, arguments of the operation. Instants are in microseconds, by the clock of
 -- the server; durations in milliseconds.
 

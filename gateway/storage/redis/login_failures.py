@@ -27,6 +27,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from gateway.domain.clients import LONGEST_DEVICE_LOCK
+from gateway.domain.clock import EPOCH
 from gateway.domain.limits.rate_limits import caller_of
 from gateway.domain.ports.certificates import MOST_LISTED, DeviceLock, LockCause
 from gateway.domain.ports.login_failures import (
@@ -38,7 +39,6 @@ from gateway.domain.ports.login_failures import (
 from gateway.domain.realm import BruteForce, BruteForceStrategy
 from gateway.storage.redis.connection import LoadScript, RedisClient, ServerScript, named_failures
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
 _AT_ONCE: Final = 500
@@ -148,8 +148,8 @@ def _record(values: Sequence[str | None]) -> LoginFailures:
     return LoginFailures(
         failures=failures,
         temporary_lockouts=lockouts,
-        locked_until=_EPOCH + locked_until * _SECOND if locked_until else None,
-        last_failure=_EPOCH + last_failure * _MILLISECOND if last_failure else None,
+        locked_until=EPOCH + locked_until * _SECOND if locked_until else None,
+        last_failure=EPOCH + last_failure * _MILLISECOND if last_failure else None,
         last_address=address,
         permanent=bool(permanent),
         secondary_failures=secondary,
@@ -170,7 +170,9 @@ class RedisDeviceLocks:
                 ends = await pipeline.execute()
         return any(end is not None and float(end) > now.timestamp() for end in ends)
 
-    async def lock(self, realm_id: str, client: str, lock: DeviceLock, now: datetime) -> None:
+    async def lock_device(
+        self, realm_id: str, client: str, lock: DeviceLock, now: datetime
+    ) -> None:
         key = _locks(realm_id, client, lock.cause)
         end = min(lock.until, now + LONGEST_DEVICE_LOCK)
         with named_failures():
@@ -180,7 +182,7 @@ class RedisDeviceLocks:
                 pipeline.pexpire(key, LONGEST_DEVICE_LOCK)
                 await pipeline.execute()
 
-    async def unlock(self, realm_id: str, client: str, device: str) -> bool:
+    async def unlock_device(self, realm_id: str, client: str, device: str) -> bool:
         with named_failures():
             async with self._client.pipeline(transaction=True) as pipeline:
                 for cause in LockCause:
@@ -189,7 +191,7 @@ class RedisDeviceLocks:
                 *removed, _ = await pipeline.execute()
         return any(removed)
 
-    async def list(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
+    async def list_locks(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
         with named_failures():
             async with self._client.pipeline(transaction=False) as pipeline:
                 for cause in LockCause:

@@ -72,10 +72,7 @@ class PrivateRedis:
             raise StoreUnavailable("redis")
 
     def restart(self) -> None:
-        """Launch the server that has ended, without waiting; `has_ended` shows the result.
-
-        Does nothing where another process owns the server. Raises InvalidInput or OSError.
-        """
+        """Launch our ended server without waiting; raises InvalidInput or OSError."""
         if self._owner is None:
             self._owner = _try_own(self._owner_file)
         if self._owner is not None:

@@ -1,4 +1,4 @@
--- Pushed authorization requests of one realm; pushed_requests.py describes the key.
+-- Pushed authorization requests of one realm; single_use_codes.py describes the key.
 -- ARGV: operation, realm, `<client>:<reference>`, arguments of the operation.
 
 local PREFIX = 'rg:pushed-request:' .. ARGV[2] .. ':'

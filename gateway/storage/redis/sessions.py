@@ -25,7 +25,7 @@ import orjson
 from redis.asyncio import Redis
 
 from gateway.domain.authorization_codes import AuthorizationCode, CodeName, IssuedCode
-from gateway.domain.clock import Clock
+from gateway.domain.clock import MICROSECOND, Clock, instant_of, microseconds_of
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.forward_auth import SiteSession
 from gateway.domain.sessions import ClientSession, ExpectedPart, UserSession
@@ -40,15 +40,9 @@ def code_key(realm_id: str, name: CodeName) -> str:
 def encode_code(code: AuthorizationCode) -> str:
     """Return the stored text, without the code itself."""
     values = (
-        *(
-            code.user_id,
-            code.scope,
-            _number(code.issued_at),
-            code.redirect_uri,
-            code.nonce,
-        ),
+        *(code.user_id, code.scope, microseconds_of(code.issued_at), code.redirect_uri, code.nonce),
         *(code.code_challenge, code.code_challenge_method, code.certificate, code.acr),
-        None if code.authenticated_at is None else _number(code.authenticated_at),
+        None if code.authenticated_at is None else microseconds_of(code.authenticated_at),
         code.claims,
         # Earlier versions read such codes too, without what follows.
         code.proof_key,
@@ -67,34 +61,27 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
         name=name,
         user_id=user_id,
         scope=scope,
-        issued_at=_EPOCH + issued_at * _MICROSECOND,
+        issued_at=instant_of(issued_at),
         redirect_uri=redirect_uri,
         nonce=nonce,
         code_challenge=challenge,
         code_challenge_method=method,
         certificate=certificate,
         acr=acr,
-        authenticated_at=None
-        if authenticated_at is None
-        else _EPOCH + authenticated_at * _MICROSECOND,
+        authenticated_at=None if authenticated_at is None else instant_of(authenticated_at),
         claims=claims,
         proof_key=proof_key,
         generation=generation,
     )
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _MILLISECOND = timedelta(milliseconds=1)
 _ENDED_AT_ONCE: Final = 500
 _COUNTED_AT_ONCE: Final = 1_000
 
 
 class RedisSessions:
-    """SessionStore in the server that `client` is connected to.
-
-    `clock` is the one that callers use for `expires_at`.
-    """
+    """SessionStore in the server of `client`; `clock` is that of `expires_at`."""
 
     def __init__(self, client: RedisClient, clock: Clock, load: LoadScript = ServerScript) -> None:
         self._clock = clock
@@ -110,7 +97,7 @@ class RedisSessions:
         if not await self._run("add", session.realm_id, *arguments):
             raise AlreadyExists("Session exists")
 
-    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+    async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         text = await self._run("find", realm_id, session_id)
         return None if text is None else decode_session(realm_id, session_id, text)
 
@@ -207,7 +194,7 @@ class RedisSessions:
     ) -> bool:
         arguments: tuple[str | int, ...] = (
             session_id,
-            _number(client.refreshed_at),
+            microseconds_of(client.refreshed_at),
             self._lasts(expires_at),
             client.client,
             _encode_part(client),
@@ -226,7 +213,7 @@ class RedisSessions:
 
     def _lasts(self, expires_at: datetime) -> int:
         """Return how long a session lasts from now on, in microseconds."""
-        return (expires_at - self._clock.now()) // _MICROSECOND
+        return (expires_at - self._clock.now()) // MICROSECOND
 
 
 def session_key(realm_id: str, session_id: str) -> str:
@@ -246,15 +233,7 @@ def _expected(part: ExpectedPart | None) -> str:
     """Return the argument of the script: empty for any part, `-` for none."""
     if part is None:
         return ""
-    return "-" if part.started_at is None else str(_number(part.started_at))
-
-
-def _number(instant: datetime) -> int:
-    return (instant - _EPOCH) // _MICROSECOND
-
-
-def _instant(number: str) -> datetime:
-    return _EPOCH + int(number) * _MICROSECOND
+    return "-" if part.started_at is None else str(microseconds_of(part.started_at))
 
 
 def _json(value: Any) -> str:
@@ -268,7 +247,7 @@ def _json(value: Any) -> str:
 def _encode(session: UserSession) -> str:
     """Return the stored text, without the instant of expiry."""
     instants = (session.started_at, session.refreshed_at)
-    head = " ".join((*(str(_number(instant)) for instant in instants), session.user_id))
+    head = " ".join((*(str(microseconds_of(instant)) for instant in instants), session.user_id))
     lines = (head, _encode_own(session), *map(_encode_part, session.clients.values()))
     return "".join(f"{line}\n" for line in lines)
 
@@ -280,11 +259,16 @@ def _encode_own(session: UserSession) -> str:
 
 
 def _encode_part(part: ClientSession) -> str:
-    instants = f"{_number(part.started_at)} {_number(part.refreshed_at)}"
+    instants = f"{microseconds_of(part.started_at)} {microseconds_of(part.refreshed_at)}"
     signed_in = part.authenticated_at
     if part.acr is None and signed_in is None and not part.claims:
         return f"{part.client} {instants} {_json(part.scope)}"
-    own = [part.scope, part.acr, None if signed_in is None else _number(signed_in), part.claims]
+    own = [
+        part.scope,
+        part.acr,
+        None if signed_in is None else microseconds_of(signed_in),
+        part.claims,
+    ]
     return f"{part.client} {instants} {_json(own)}"
 
 
@@ -299,8 +283,8 @@ def decode_session(realm_id: str, session_id: str, text: str) -> UserSession:
         user_id=user_id,
         username=username,
         ip_address=ip_address,
-        started_at=_instant(started_at),
-        refreshed_at=_instant(refreshed_at),
+        started_at=instant_of(int(started_at)),
+        refreshed_at=instant_of(int(refreshed_at)),
         remember_me=bool(remember_me),
         clients={part.client: part for part in map(_decode_part, parts)},
         notes=notes[0] if notes else {},
@@ -310,11 +294,11 @@ def decode_session(realm_id: str, session_id: str, text: str) -> UserSession:
 def _decode_part(line: str) -> ClientSession:
     client, started_at, refreshed_at, rest = line.split(" ", 3)
     own = orjson.loads(rest)
-    instants = (_instant(started_at), _instant(refreshed_at))
+    instants = (instant_of(int(started_at)), instant_of(int(refreshed_at)))
     if isinstance(own, str):
         return ClientSession(client, *instants, own)
     scope, acr, signed_in, claims = own
-    at = None if signed_in is None else _EPOCH + signed_in * _MICROSECOND
+    at = None if signed_in is None else instant_of(signed_in)
     return ClientSession(client, *instants, scope, acr, at, claims)
 
 
@@ -348,7 +332,7 @@ class RedisSiteSessions:
         with named_failures():
             await self._client.set(key, orjson.dumps(document), px=max(lifespan, _SHORTEST))
 
-    async def find(self, realm_id: str, value: str) -> SiteSession | None:
+    async def find_session(self, realm_id: str, value: str) -> SiteSession | None:
         with named_failures():
             found = await self._client.get(_key(realm_id, value))
         if found is None:

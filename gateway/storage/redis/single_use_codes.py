@@ -21,8 +21,8 @@ Every key expires. The bytes of pending requests of public clients are counted; 
 many, the oldest of the network with the most are removed.
 """
 
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import timedelta
+from typing import Final
 
 import orjson
 from redis.asyncio import Redis
@@ -38,6 +38,7 @@ from gateway.domain.authorization_codes import (
     RedeemedCode,
     Redemption,
 )
+from gateway.domain.clock import instant_of, microseconds_of
 from gateway.domain.limits.fair_share import caller_network
 from gateway.domain.ports.sign_in import MOST_ANONYMOUS_BYTES as MOST_DEVICE_BYTES
 from gateway.domain.ports.sign_in import MOST_ANONYMOUS_BYTES as MOST_PUSHED_BYTES
@@ -66,10 +67,6 @@ class RedisAuthorizationCodes:
 
     async def was_replayed(self, realm_id: str, name: CodeName) -> bool:
         return bool(await self._run("was_replayed", code_key(realm_id, name)))
-
-
-_MICROSECOND: Final = timedelta(microseconds=1)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class RedisDeviceAuthorizations:
@@ -104,10 +101,10 @@ class RedisDeviceAuthorizations:
         approved = _approval(*approval) if approval else None
         return DevicePoll(DeviceStatus(status), _decode(authorization), approved)
 
-    async def take(self, realm_id: str, device_code: str) -> bool:
+    async def redeem(self, realm_id: str, device_code: str) -> bool:
         return bool(await self._run("take", realm_id, device_code))
 
-    async def find(
+    async def find_by_user_code(
         self, realm_id: str, user_code: str, address: str, limit: GuessLimit
     ) -> DeviceOfUserCode:
         numbers = limit.most, limit.window // _MILLISECOND
@@ -117,9 +114,10 @@ class RedisDeviceAuthorizations:
     async def approve(
         self, realm_id: str, user_code: str, client: str, approval: DeviceApproval
     ) -> bool:
+        signed_in = approval.authenticated_at
         values = (
-            *(approval.session_id, approval.user_id, _number(approval.approved_at)),
-            *(approval.acr, _number(approval.authenticated_at)),
+            *(approval.session_id, approval.user_id, microseconds_of(approval.approved_at)),
+            *(approval.acr, None if signed_in is None else microseconds_of(signed_in)),
         )
         text = orjson.dumps(values).decode()
         generation = "" if approval.generation is None else str(approval.generation)
@@ -149,19 +147,11 @@ def _approval(text: str, generation: str) -> DeviceApproval:
     return DeviceApproval(
         session_id,
         user_id,
-        _EPOCH + approved_at * _MICROSECOND,
+        instant_of(approved_at),
         acr,
-        _instant(authenticated_at),
+        None if authenticated_at is None else instant_of(authenticated_at),
         int(generation) if generation else None,
     )
-
-
-def _number(instant: datetime | None) -> int | None:
-    return None if instant is None else (instant - _EPOCH) // _MICROSECOND
-
-
-def _instant(number: Any) -> datetime | None:
-    return None if number is None else _EPOCH + number * _MICROSECOND
 
 
 _CERTIFICATE: Final = "x5t#S256"
@@ -204,7 +194,9 @@ class RedisPushedRequests:
         name = _name(client, reference)
         await self._run("add", realm_id, name, text, max(1, lifespan // _MILLISECOND), most)
 
-    async def find(self, realm_id: str, client: str, reference: str) -> PushedParameters | None:
+    async def find_request(
+        self, realm_id: str, client: str, reference: str
+    ) -> PushedParameters | None:
         found = await self._run("find", realm_id, _name(client, reference))
         if not found:
             return None

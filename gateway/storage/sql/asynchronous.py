@@ -52,7 +52,7 @@ class AsyncConnection:
             return (await self.execute(query.statement, given)).all()
         prepared = query.prepared(self.dialect)
         rows = await driver.fetch(prepared.text, prepared.arguments(**given))
-        return [prepared.read(row) for row in rows]
+        return [prepared.parse_row(row) for row in rows]
 
     def read_ahead(self, query: FixedQuery, given: Mapping[str, Any]) -> None:
         """On SQLite, execute a query together with the next one, for a later `fetch` of it."""
@@ -140,10 +140,7 @@ class AsyncEngine:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
-        """Open a transaction as `begin` does; on SQLite the driver begins and commits it itself.
-
-        SQLAlchemy's own transactions take as long as a statement.
-        """
+        """Open a transaction as `begin`; on SQLite by the driver, at a fraction of the cost."""
         async with self._connected() as connection:
             driver = _sqlite_driver(connection)
             transaction = await greenlet_spawn(connection.begin) if driver is None else None

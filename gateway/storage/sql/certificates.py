@@ -13,7 +13,6 @@ from sqlalchemy import (
     and_,
     case,
     cast,
-    delete,
     exists,
     func,
     or_,
@@ -53,7 +52,13 @@ from gateway.storage.sql.schema import (
 )
 from gateway.storage.sql.schema import denied_certificates as entries
 from gateway.storage.sql.schema import seen_certificates as seen
-from gateway.storage.sql.transaction import Transaction, insert_into, portions
+from gateway.storage.sql.transaction import (
+    SqlRepository,
+    Transaction,
+    insert_into,
+    portions,
+    values_of,
+)
 
 
 class SqlDeniedCertificates(SqlResources[DeniedCertificate]):
@@ -65,25 +70,20 @@ class SqlDeniedCertificates(SqlResources[DeniedCertificate]):
     async def identities(self, realm_id: str) -> Sequence[DeniedIdentity]:
         columns = entries.c.id, entries.c.serial, entries.c.expires_at
         of_realm = select(*columns).where(entries.c.realm_id == realm_id)
-        return await self._transaction.read(of_realm, lambda row: DeniedIdentity(*row))
+        return await self._transaction.read_rows(of_realm, lambda row: DeniedIdentity(*row))
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.count_changed(
-            delete(entries).where(entries.c.expires_at < before)
-        )
+        return await self._transaction.delete_rows(entries, entries.c.expires_at < before)
 
 
-class SqlCertificateInventory:
+class SqlCertificateInventory(SqlRepository):
     """CertificateInventory on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
+    async def list_certificates(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
         found: list[StoredCertificate | None] = []
         for rows, read in ((_KEYS, _key), (_AUTHORITIES, _authority), (_CLIENTS, _client)):
             chosen = rows if realm is None else rows.where(realms.c.name == realm)
-            found += await self._transaction.read(chosen, read)
+            found += await self._transaction.read_rows(chosen, read)
         return tuple(each for each in found if each is not None)
 
 
@@ -129,11 +129,8 @@ def _client(row: Any) -> StoredCertificate | None:
     )
 
 
-class SqlExpiryNotices:
+class SqlExpiryNotices(SqlRepository):
     """ExpiryNotices on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def last_at(self, realm_id: str) -> datetime | None:
         last = select(func.max(expiry_notices.c.noticed_at, type_=Instant)).where(
@@ -142,7 +139,7 @@ class SqlExpiryNotices:
         found: datetime | None = (await self._transaction.execute(last)).scalar_one()
         return found
 
-    async def list(self, realm_id: str, ids: Collection[str]) -> Mapping[str, int]:
+    async def list_reported_days(self, realm_id: str, ids: Collection[str]) -> Mapping[str, int]:
         found: dict[str, int] = {}
         for some in portions(sorted(ids)):
             rows = (
@@ -150,28 +147,21 @@ class SqlExpiryNotices:
                 .where(expiry_notices.c.realm_id == realm_id, expiry_notices.c.id.in_(some))
                 .group_by(expiry_notices.c.id)
             )
-            found |= dict(await self._transaction.read(rows, lambda row: (row.id, row.days)))
+            found |= dict(await self._transaction.read_rows(rows, lambda row: (row.id, row.days)))
         return found
 
-    async def add(
+    async def add_notices(
         self, realm_id: str, notices: Mapping[str, tuple[int, datetime]], now: datetime
     ) -> None:
+        key = {"realm_id": realm_id, "noticed_at": now}
         rows = [
-            {
-                "realm_id": realm_id,
-                "id": identity,
-                "days": days,
-                "expires_at": expires_at,
-                "noticed_at": now,
-            }
+            key | {"id": identity, "days": days, "expires_at": expires_at}
             for identity, (days, expires_at) in sorted(notices.items())
         ]
         await self._transaction.insert_missing(expiry_notices, rows)
 
     async def purge(self, before: datetime) -> None:
-        await self._transaction.execute(
-            delete(expiry_notices).where(expiry_notices.c.expires_at < before)
-        )
+        await self._transaction.delete_rows(expiry_notices, expiry_notices.c.expires_at < before)
 
 
 _later: Final = seen.alias("later")
@@ -182,16 +172,13 @@ _IS_RENEWED: Final = exists().where(
 )
 
 
-class SqlSeenCertificates:
+class SqlSeenCertificates(SqlRepository):
     """SeenCertificateRepository on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def record(self, sightings: Sequence[Sighting]) -> None:
         ids = {sighting.realm_id for sighting in sightings}
         found = select(realms.c.id).where(realms.c.id.in_(sorted(ids)))
-        known = set(await self._transaction.read(found, lambda row: str(row.id)))
+        known = set(await self._transaction.read_rows(found, lambda row: str(row.id)))
         # In one order: two gateways that write the same rows must not wait for each other.
         rows = sorted(
             (_render_sighting(sighting) for sighting in sightings if sighting.realm_id in known),
@@ -218,7 +205,7 @@ class SqlSeenCertificates:
         for realm_id in sorted(known):
             await self._evict(realm_id)
 
-    async def list(
+    async def list_certificates(
         self, realm: str | None, now: datetime, within: timedelta | None, most: int
     ) -> tuple[SeenCertificate, ...]:
         account = and_(
@@ -238,7 +225,7 @@ class SqlSeenCertificates:
             rows = rows.where(realms.c.name == realm)
         if within is not None:
             rows = rows.where(_is_due(now, within))
-        return await self._transaction.read(rows, _parse_seen_certificate)
+        return await self._transaction.read_rows(rows, _parse_seen_certificate)
 
     async def summarize(self, now: datetime) -> tuple[ExpirySummary, ...]:
         counts = [func.sum(case((_is_due(now, window), 1), else_=0)) for window in WINDOWS.values()]
@@ -249,20 +236,20 @@ class SqlSeenCertificates:
             .where(~_IS_RENEWED)
             .group_by(realms.c.name)
         )
-        return await self._transaction.read(rows, _summary)
+        return await self._transaction.read_rows(rows, _summary)
 
     async def purge(self, before: datetime) -> None:
-        await self._transaction.execute(delete(seen).where(seen.c.expires_at < before))
+        await self._transaction.delete_rows(seen, seen.c.expires_at < before)
 
     async def _evict(self, realm_id: str) -> None:
         """Remove what was seen longest ago where the realm has too many."""
         of_realm = seen.c.realm_id == realm_id
         count = select(func.count()).select_from(seen).where(of_realm)
-        surplus = (await self._transaction.execute(count)).scalar_one() - MOST_SEEN
+        surplus = await self._transaction.count_rows(count) - MOST_SEEN
         if surplus > 0:
             oldest = select(seen.c.id).where(of_realm).order_by(seen.c.last_seen_at, seen.c.id)
-            await self._transaction.execute(
-                delete(seen).where(of_realm, seen.c.id.in_(oldest.limit(surplus)))
+            await self._transaction.delete_rows(
+                seen, of_realm, seen.c.id.in_(oldest.limit(surplus))
             )
 
 
@@ -298,8 +285,7 @@ def _shortened(name: str) -> str:
 
 
 def _parse_seen_certificate(row: Any) -> SeenCertificate:
-    names = (*SeenCertificate.__dataclass_fields__,)
-    return SeenCertificate(**{name: getattr(row, name) for name in names})
+    return SeenCertificate(**values_of(row, SeenCertificate.__dataclass_fields__))
 
 
 def _summary(row: Any) -> ExpirySummary:

@@ -18,9 +18,7 @@ from sqlalchemy import (
     Select,
     Text,
     and_,
-    bindparam,
     cast,
-    delete,
     false,
     func,
     literal_column,
@@ -45,13 +43,22 @@ from gateway.domain.resources import StoredKind
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.documents import DocumentCodec, UnreadableDocument
-from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.resources import SqlResources
 from gateway.storage.sql.role_statements import effective, names_of_accounts
 from gateway.storage.sql.schema import client_certificate_terms, client_scopes, clients, users
 from gateway.storage.sql.schema import user_consents as consents
-from gateway.storage.sql.transaction import Transaction, insert_into, is_row, portions
+from gateway.storage.sql.transaction import (
+    SealedRepository,
+    SqlRepository,
+    Transaction,
+    has,
+    has_given,
+    is_row,
+    portions,
+    values_of,
+)
 
 _SQLITE = "sqlite"
 _ROTATED: Final = "rotated_secret"
@@ -71,10 +78,7 @@ def matches(search: ClientSearch, dialect: str) -> Iterator[ColumnElement[bool]]
 
 
 def is_always_listed() -> ColumnElement[bool]:
-    """Return the condition of clients with `alwaysDisplayInConsole`, in the document's text.
-
-    To parse the documents of ten thousand clients would take longer than to look through them.
-    """
+    """Return the condition of `alwaysDisplayInConsole`, by text: parsing would take longer."""
     settings = type_coerce(clients.c.settings, Text)
     return settings.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
 
@@ -108,54 +112,50 @@ def _has_attribute(name: str, value: str, dialect: str) -> ColumnElement[bool]:
     return found.correlate(clients).exists()
 
 
-_BY_NAME: Final = FixedQuery(
-    select(clients).where(
-        *(clients.c[name] == bindparam(name, type_=Name) for name in ("realm_id", "client_id"))
-    )
-)
+_BY_NAME: Final = FixedQuery(select(clients).where(*has_given(clients, "realm_id", "client_id")))
 
 
 EVERY_ROLE: Final = "*"
 """Stands in the column for the reach of everything."""
 
 
-class SqlClients:
+class SqlClients(SealedRepository):
     """ClientRepository on SQL."""
-
-    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
-        self._transaction = transaction
-        self._secrets = secrets
 
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
         if not is_name(client_id):
             return None
         rows = await self._transaction.fetch(_BY_NAME, realm_id=realm_id, client_id=client_id)
-        return self._read(rows[0]) if rows else None
+        return self._client_of(rows[0]) if rows else None
 
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
-        return await self._transaction.get(clients, realm_id, client, self._read)
+        return await self._transaction.get_row(clients, realm_id, client, self._client_of)
 
     async def get_for_update(self, realm_id: str, client: str) -> Client | None:
-        return await self._transaction.get(clients, realm_id, client, self._read, for_update=True)
+        return await self._transaction.get_row(
+            clients, realm_id, client, self._client_of, for_update=True
+        )
 
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
         of_realm = select(clients).where(clients.c.realm_id == realm_id)
         found: list[Client] = []
         for some in portions([name for name in client_ids if is_name(name)]):
             one_of_them = clients.c.client_id.in_(some)
-            found += await self._transaction.read(of_realm.where(one_of_them), self._read)
+            found += await self._transaction.read_rows(of_realm.where(one_of_them), self._client_of)
         return tuple(found)
 
-    async def search(
+    async def search_clients(
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
         found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
-        return await self._transaction.read(found.offset(first).limit(maximum), self._read)
+        return await self._transaction.read_rows(
+            found.offset(first).limit(maximum), self._client_of
+        )
 
     async def using_scopes(self, realm_id: str, names: Collection[str]) -> tuple[Client, ...]:
         carrying = clients.c.administrative_roles.is_not(None)
         of_realm = _by_name(realm_id).where(carrying, mentions(names))
-        found = await self._transaction.read(of_realm, self._read)
+        found = await self._transaction.read_rows(of_realm, self._client_of)
         wanted = frozenset(names)
         return tuple(
             client
@@ -175,14 +175,14 @@ class SqlClients:
         named = select(clients.c.client_id).join(client_certificate_terms, of_client).distinct()
         one_of_them = and_(found.realm_id == realm_id, found.term.in_(sorted(terms)))
         statement = named.where(one_of_them).order_by(clients.c.client_id).limit(most)
-        return await self._transaction.read(statement, lambda row: str(row.client_id))
+        return await self._transaction.read_rows(statement, lambda row: str(row.client_id))
 
     async def certificate_terms(self, realm_id: str, most: int) -> tuple[tuple[str, str], ...]:
         found = client_certificate_terms.c
         of_client = and_(found.realm_id == clients.c.realm_id, found.client == clients.c.id)
         named = select(found.term, clients.c.client_id).join(clients, of_client)
         statement = named.where(found.realm_id == realm_id).limit(most)
-        return await self._transaction.read(statement, lambda row: (row.term, row.client_id))
+        return await self._transaction.read_rows(statement, lambda row: (row.term, row.client_id))
 
     async def with_registration_token(
         self, realm_id: str, client_ids: Sequence[str]
@@ -191,7 +191,9 @@ class SqlClients:
         registered = clients.c.registration_token_id.is_not(None)
         of_realm = clients.c.realm_id == realm_id
         statement = select(clients.c.client_id).where(of_realm, named, registered)
-        return frozenset(await self._transaction.read(statement, lambda row: str(row.client_id)))
+        return frozenset(
+            await self._transaction.read_rows(statement, lambda row: str(row.client_id))
+        )
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
@@ -204,12 +206,12 @@ class SqlClients:
             found |= {owner: effective(held) for owner, held in names.items()}
         return found
 
-    async def list(self, realm_id: str) -> tuple[Client, ...]:
-        return await self._transaction.read(_by_name(realm_id), self._read)
+    async def list_clients(self, realm_id: str) -> tuple[Client, ...]:
+        return await self._transaction.read_rows(_by_name(realm_id), self._client_of)
 
     async def ids(self, realm_id: str) -> Mapping[str, str]:
         statement = select(clients.c.client_id, clients.c.id).where(clients.c.realm_id == realm_id)
-        return dict(await self._transaction.read(statement, tuple))
+        return dict(await self._transaction.read_rows(statement, tuple))
 
     async def add(self, client: Client) -> None:
         await self._transaction.insert(
@@ -222,9 +224,9 @@ class SqlClients:
         await self._transaction.change(
             one.values(self._values(client)), taken=_client_conflict(client)
         )
-        found = client_certificate_terms.c
-        of_client = and_(found.realm_id == client.realm_id, found.client == client.id)
-        await self._transaction.execute(delete(client_certificate_terms).where(of_client))
+        await self._transaction.delete_rows(
+            client_certificate_terms, realm_id=client.realm_id, client=client.id
+        )
         await self._add_terms(client)
 
     async def _add_terms(self, client: Client) -> None:
@@ -234,14 +236,11 @@ class SqlClients:
         ]
         await self._transaction.insert(client_certificate_terms, rows)
 
-    async def remove(self, realm_id: str, client: str) -> bool:
-        return await self._transaction.remove(clients, realm_id, client)
+    async def remove_client(self, realm_id: str, client: str) -> bool:
+        return await self._transaction.remove_row(clients, realm_id, client)
 
     async def remove_service_account(self, realm_id: str, client: str) -> None:
-        of_client = users.c.service_account_client == client
-        await self._transaction.execute(
-            delete(users).where(users.c.realm_id == realm_id, of_client)
-        )
+        await self._transaction.delete_rows(users, realm_id=realm_id, service_account_client=client)
 
     async def registration_token(self, realm_id: str, client: str) -> str | None:
         token = select(clients.c.registration_token_id).where(is_row(clients, realm_id, client))
@@ -253,7 +252,7 @@ class SqlClients:
         one = update(clients).where(is_row(clients, realm_id, client))
         await self._transaction.change(one.values(registration_token_id=token_id))
 
-    def _read(self, row: Any) -> Client:
+    def _client_of(self, row: Any) -> Client:
         return read_client_row(row, self._secrets)
 
     def _values(self, client: Client) -> dict[str, Any]:
@@ -357,15 +356,15 @@ class SqlClientScopes(SqlResources[ClientScope]):
         super().__init__(transaction, _STORED_SCOPES)
 
     async def get_for_update(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        return await self._transaction.get(
-            client_scopes, realm_id, scope_id, self._parse, for_update=True
+        return await self._transaction.get_row(
+            client_scopes, realm_id, scope_id, self._value_of, for_update=True
         )
 
-    def _parse(self, row: Any) -> ClientScope:
+    def _value_of(self, row: Any) -> ClientScope:
         return read_scope_row(row, row.realm_id, row.settings)
 
     def _row(self, realm_id: str, value: ClientScope) -> dict[str, Any]:
-        own = {name: getattr(value, name) for name in ("id", "name", "realm_default")}
+        own = values_of(value, ("id", "name", "realm_default"))
         return {"realm_id": realm_id, **own, "settings": _SCOPE_CODEC.encode(value)}
 
 
@@ -384,50 +383,30 @@ _FIELDS = tuple(field.name for field in fields(Consent))
 _KEY = ("realm_id", "user_id", "client")
 
 
-class SqlConsents:
+class SqlConsents(SqlRepository):
     """ConsentRepository on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def find(self, realm_id: str, user_id: str, client: str) -> Consent | None:
+    async def find_consent(self, realm_id: str, user_id: str, client: str) -> Consent | None:
         if not is_name(user_id) or not is_name(client):
             return None
-        one = select(consents).where(_is_consent(realm_id, user_id, client))
-        return await self._transaction.first(one, _parse_consent)
+        one = has(consents, realm_id=realm_id, user_id=user_id, client=client)
+        return await self._transaction.first(select(consents).where(one), _parse_consent)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Consent, ...]:
         if not is_name(user_id):
             return ()
-        of_user = select(consents).where(
-            consents.c.realm_id == realm_id, consents.c.user_id == user_id
-        )
+        of_user = select(consents).where(has(consents, realm_id=realm_id, user_id=user_id))
         ordered = of_user.order_by(consents.c.created_at, consents.c.client)
-        return await self._transaction.read(ordered, _parse_consent)
+        return await self._transaction.read_rows(ordered, _parse_consent)
 
-    async def put(self, consent: Consent) -> None:
-        values = {name: getattr(consent, name) for name in _FIELDS}
-        changed = {"scopes": consent.scopes, "updated_at": consent.updated_at}
-        await self._transaction.execute(
-            insert_into(consents, self._transaction.dialect)
-            .values(values)
-            .on_conflict_do_update(index_elements=_KEY, set_=changed)
-        )
+    async def put_consent(self, consent: Consent) -> None:
+        row = values_of(consent, _FIELDS)
+        await self._transaction.put_row(consents, row, _KEY, changed=("scopes", "updated_at"))
 
-    async def remove(self, realm_id: str, user_id: str, client: str) -> bool:
-        if not is_name(user_id) or not is_name(client):
-            return False
-        one = delete(consents).where(_is_consent(realm_id, user_id, client))
-        return await self._transaction.count_changed(one) > 0
-
-
-def _is_consent(realm_id: str, user_id: str, client: str) -> ColumnElement[bool]:
-    return and_(
-        consents.c.realm_id == realm_id,
-        consents.c.user_id == user_id,
-        consents.c.client == client,
-    )
+    async def remove_consent(self, realm_id: str, user_id: str, client: str) -> bool:
+        key = {"realm_id": realm_id, "user_id": user_id, "client": client}
+        return await self._transaction.delete_rows(consents, **key) > 0
 
 
 def _parse_consent(row: Any) -> Consent:
-    return Consent(**{name: getattr(row, name) for name in _FIELDS})
+    return Consent(**values_of(row, _FIELDS))

@@ -7,7 +7,7 @@ SQLite holds all of them. A value that one of the two refuses is refused on both
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from sqlalchemy import BigInteger, Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
+from gateway.domain.clock import instant_of, microseconds_of
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.caches import cached
@@ -23,8 +24,6 @@ ContainerT = TypeVar("ContainerT")
 
 _LONGEST_NAME = 255
 _EMPTY = "{}"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _PARSED_BYTES = 1024 * 1024
 
 
@@ -44,16 +43,6 @@ def checked_name(value: str | None) -> str | None:
     given = "a name that cannot be stored"
     allowed = f"at most {_LONGEST_NAME} characters of Unicode without NUL"
     raise InvalidInput((FieldError("name", given, allowed),))
-
-
-def instant_of(microseconds: int) -> datetime:
-    """Return the instant that many microseconds after 1970."""
-    return _EPOCH + microseconds * _MICROSECOND
-
-
-def microseconds_of(instant: datetime) -> int:
-    """Return the microseconds since 1970; a naive instant raises TypeError."""
-    return (instant - _EPOCH) // _MICROSECOND
 
 
 def _is_surrogate(character: str) -> bool:
@@ -118,10 +107,7 @@ def word_of(words: type[StrEnum]) -> Converted:
 
 
 class _Json(TypeDecorator[ContainerT]):
-    """JSON as ASCII text, with its order of members and any character escaped.
-
-    Not PostgreSQL's jsonb: that sorts the members, so a document would not come back unchanged.
-    """
+    """JSON as ASCII text in its order, unlike PostgreSQL's jsonb, which sorts the members."""
 
     impl = Text
     container: ClassVar[type[Any]]

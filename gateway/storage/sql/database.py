@@ -120,10 +120,7 @@ def no_names() -> ReservedNames:
 
 
 class SqlDatabase:
-    """Durable storage in the database that `url` names; its schema must be in place (`migrate`).
-
-    Connects when first used; belongs to one event loop; `dispose` closes the connections.
-    """
+    """Durable storage at `url`; connects when used, belongs to one event loop, see `migrate`."""
 
     def __init__(
         self,

@@ -32,7 +32,6 @@ from sqlalchemy import (
     TextClause,
     and_,
     cast,
-    delete,
     func,
     literal,
     literal_column,
@@ -42,6 +41,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from gateway.domain.clock import microseconds_of
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import (
     ALL_NAMES,
@@ -56,10 +56,10 @@ from gateway.domain.events import (
     UserEvent,
     UserEventQuery,
 )
-from gateway.storage.sql.column_types import is_name, microseconds_of
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import admin_events, user_events
 from gateway.storage.sql.text_search import escape, is_like
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import SqlRepository, Transaction, values_of
 
 _ANYTHING: Final = "*"
 _MOST_WILDCARDS: Final = 5
@@ -185,10 +185,7 @@ def filters_of(*asked: tuple[Column[Any], str | tuple[str, ...] | None]) -> list
 
 
 def path_filter(column: Column[str], pattern: str | None) -> list[Filter] | None:
-    """Return the filter of a path; None where no event can match.
-
-    Raises InvalidInput for a pattern that costs too much.
-    """
+    """Return the filter of a path, None where no event can match; raises InvalidInput."""
     parts = (pattern or _ANYTHING).split(_ANYTHING)
     inner = [part for part in parts[1:-1] if part]  # ** is the same as *
     if len(inner) >= _MOST_WILDCARDS:
@@ -240,10 +237,10 @@ class EventPages:
     async def page(self, filters: Sequence[Filter], page: EventPage) -> Sequence[Row[Any]]:
         if page.maximum == 0:
             return []
-        await self._set(_ALONG_INDEXES)
+        await self._set_locally(_ALONG_INDEXES)
         leading = await self._leading(filters)
         if isinstance(leading, LikePattern):
-            await self._set(_SORTED)
+            await self._set_locally(_SORTED)
         others = [each.holds(self._events.dialect) for each in filters if each is not leading]
         if leading is None:
             found = self._by_time(others, page)
@@ -251,7 +248,7 @@ class EventPages:
             found = self._found(leading, others, page)
         return (await self._transaction.execute(found)).all()
 
-    async def _set(self, settings: str) -> None:
+    async def _set_locally(self, settings: str) -> None:
         if self._events.dialect == "postgresql":
             await self._transaction.execute(text(settings))
 
@@ -327,9 +324,7 @@ async def remove_oldest(
         .order_by(table.c.time, table.c.id)
         .limit(most)
     )
-    return await transaction.count_changed(
-        delete(table).where(table.c.realm_id == realm_id, table.c.id.in_(oldest))
-    )
+    return await transaction.delete_rows(table, table.c.id.in_(oldest), realm_id=realm_id)
 
 
 def _order(page: EventPage, *columns: ColumnElement[Any]) -> list[ColumnElement[Any]]:
@@ -360,11 +355,11 @@ _INSERT: Final = {
 }
 
 
-class SqlUserEvents:
-    """UserEventRepository on SQL."""
+_NAMES: Final = ("realm_id", "id", "client_id", "user_id", "session_id", "ip_address", "error")
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
+
+class SqlUserEvents(SqlRepository):
+    """UserEventRepository on SQL."""
 
     async def add_all(self, events: Sequence[UserEvent]) -> None:
         if not events:
@@ -388,20 +383,16 @@ class SqlUserEvents:
         pages = EventPages(self._transaction, user_events, realm_id, query.period)
         return tuple(map(_parse_user_event, await pages.page(filters, page)))
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         return await remove_oldest(self._transaction, user_events, realm_id, before, most)
 
 
 def _render_user_event(event: UserEvent) -> list[str | int | None]:
-    names = (
-        *(event.client_id, event.user_id, event.session_id, event.ip_address, event.error),
-        *(event.realm_id, event.id),
-    )
-    for name in names:
-        if name is not None and not is_name(name):
-            given = "a text that cannot be stored"
-            raise InvalidInput((FieldError("event", given, "names without NUL and surrogates"),))
-    *others, realm_id, event_id = names
+    names = values_of(event, _NAMES)
+    if not all(is_name(name) for name in names.values() if name is not None):
+        given = "a text that cannot be stored"
+        raise InvalidInput((FieldError("event", given, "names without NUL and surrogates"),))
+    realm_id, event_id, *others = names.values()
     details = _text(event.details)
     return [realm_id, event_id, microseconds_of(event.time), event.name, *others, details]
 
@@ -415,46 +406,26 @@ def _text(details: Mapping[str, str]) -> str:
 
 
 def _parse_user_event(row: Row[Any]) -> UserEvent:
-    return UserEvent(
-        id=row.id,
-        realm_id=row.realm_id,
-        time=row.time,
-        kind=KIND_OF[row.type],
-        client_id=row.client_id,
-        user_id=row.user_id,
-        session_id=row.session_id,
-        ip_address=row.ip_address,
-        error=row.error,
-        details=row.details,
-    )
+    names = (*_NAMES, "time", "details")
+    return UserEvent(**values_of(row, names), kind=KIND_OF[row.type])
 
 
-class SqlAdminEvents:
+_OF_ADMIN_EVENT: Final = ("id", "realm_id", "time", "resource_path", "representation", "details")
+
+
+class SqlAdminEvents(SqlRepository):
     """AdminEventRepository on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
     async def add(self, event: AdminEvent) -> None:
-        await self._transaction.insert_later(
-            admin_events,
-            [
-                {
-                    "realm_id": event.realm_id,
-                    "id": event.id,
-                    "time": event.time,
-                    "operation_type": event.operation,
-                    "resource_type": event.resource,
-                    "resource_path": event.resource_path,
-                    "auth_realm_id": event.auth.realm_id,
-                    "auth_client": event.auth.client,
-                    "auth_user_id": event.auth.user_id,
-                    "ip_address": event.auth.ip_address,
-                    "representation": event.representation,
-                    "details": event.details,
-                }
-            ],
-        )
+        row = values_of(event, _OF_ADMIN_EVENT) | {
+            "operation_type": event.operation,
+            "resource_type": event.resource,
+            "auth_realm_id": event.auth.realm_id,
+            "auth_client": event.auth.client,
+            "auth_user_id": event.auth.user_id,
+            "ip_address": event.auth.ip_address,
+        }
+        await self._transaction.insert_later(admin_events, [row])
 
     async def page(
         self, realm_id: str, query: AdminEventQuery, page: EventPage
@@ -475,19 +446,14 @@ class SqlAdminEvents:
         pages = EventPages(self._transaction, admin_events, realm_id, query.period)
         return tuple(map(_parse_admin_event, await pages.page([*path, *filters], page)))
 
-    async def remove(self, realm_id: str, before: datetime, most: int) -> int:
+    async def remove_oldest(self, realm_id: str, before: datetime, most: int) -> int:
         return await remove_oldest(self._transaction, admin_events, realm_id, before, most)
 
 
 def _parse_admin_event(row: Row[Any]) -> AdminEvent:
     return AdminEvent(
-        id=row.id,
-        realm_id=row.realm_id,
-        time=row.time,
+        **values_of(row, _OF_ADMIN_EVENT),
         operation=OperationType(row.operation_type),
         resource=ResourceType(row.resource_type),
-        resource_path=row.resource_path,
         auth=AuthDetails(row.auth_realm_id, row.auth_client, row.auth_user_id, row.ip_address),
-        representation=row.representation,
-        details=row.details,
     )

@@ -14,8 +14,6 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
-    bindparam,
-    delete,
     false,
     func,
     literal,
@@ -34,22 +32,25 @@ from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.role_statements import OWNED_BY_CLIENT, effective
 from gateway.storage.sql.schema import clients, group_members, group_roles, groups, roles
 from gateway.storage.sql.text_search import contains, may_contain
-from gateway.storage.sql.transaction import Transaction, is_row, links_by_owner, portions
+from gateway.storage.sql.transaction import (
+    SqlRepository,
+    has,
+    has_given,
+    is_row,
+    links_by_owner,
+    portions,
+)
 from gateway.storage.sql.users import groups_of, linked_users
 
-_REALM_ID: Final = bindparam("realm_id", type_=groups.c.realm_id.type)
 _DEFAULT: Final = FixedQuery(
-    select(groups.c.id).where(groups.c.realm_id == _REALM_ID, groups.c.is_default)
+    select(groups.c.id).where(*has_given(groups, "realm_id"), groups.c.is_default)
 )
 
 
-class SqlGroups:
+class SqlGroups(SqlRepository):
     """GroupRepository on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm_id: str) -> tuple[Group, ...]:
+    async def list_groups(self, realm_id: str) -> tuple[Group, ...]:
         return await _by_path(await self._rows(groups.c.realm_id == realm_id))
 
     async def add(self, group: Group) -> None:
@@ -77,10 +78,8 @@ class SqlGroups:
         await self._transaction.insert_later(group_members, rows, missing=True)
 
     async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
-        of_user = and_(group_members.c.realm_id == realm_id, group_members.c.user_id == user_id)
-        await self._transaction.execute(
-            delete(group_members).where(of_user, group_members.c.group_id == group_id)
-        )
+        key = {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
+        await self._transaction.delete_rows(group_members, **key)
 
     async def default(self, realm_id: str) -> tuple[str, ...]:
         rows = await self._transaction.fetch(_DEFAULT, realm_id=realm_id)
@@ -100,11 +99,8 @@ class SqlGroups:
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
         lineage = select(groups_of(realm_id, user_id).c.group_id)
         known = await self._rows(and_(groups.c.realm_id == realm_id, groups.c.id.in_(lineage)))
-        rows = await self._transaction.execute(
-            select(group_members.c.group_id).where(
-                group_members.c.realm_id == realm_id, group_members.c.user_id == user_id
-            )
-        )
+        of_user = has(group_members, realm_id=realm_id, user_id=user_id)
+        rows = await self._transaction.execute(select(group_members.c.group_id).where(of_user))
         joined = {row.group_id for row in rows}
         return tuple(group for group in await _by_path(known) if group.id in joined)
 
@@ -161,13 +157,10 @@ def path_of(row: Any, known: Mapping[str, Any]) -> str:
     return render_group_path(reversed(names))
 
 
-class SqlGroupCatalogue:
+class SqlGroupCatalogue(SqlRepository):
     """GroupCatalogue on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
+    async def list_groups(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
         if _is_exact(query):
             page = _matching(select(groups), realm_id, query).offset(query.first)
             rows = list(await self._transaction.execute(page.limit(query.maximum)))
@@ -176,15 +169,16 @@ class SqlGroupCatalogue:
         found = await self._compared(realm_id, query)
         return await self._by_ids(realm_id, found[query.first : end])
 
-    async def count(self, realm_id: str, query: GroupQuery) -> int:
+    async def count_groups(self, realm_id: str, query: GroupQuery) -> int:
         if not _is_exact(query):
             return len(await self._compared(realm_id, query))
         some = _matching(select(groups.c.id), realm_id, query).order_by(None).subquery()
-        rows = await self._transaction.execute(select(func.count()).select_from(some))
-        return int(rows.scalar_one())
+        return await self._transaction.count_rows(select(func.count()).select_from(some))
 
-    async def find(self, realm_id: str, group_id: str, *, for_update: bool = False) -> Group | None:
-        row = await self._transaction.get(
+    async def find_group(
+        self, realm_id: str, group_id: str, *, for_update: bool = False
+    ) -> Group | None:
+        row = await self._transaction.get_row(
             groups, realm_id, group_id, lambda row: row, for_update=for_update, key_share=True
         )
         return None if row is None else (await self._with_paths(realm_id, [row]))[0]
@@ -197,9 +191,7 @@ class SqlGroupCatalogue:
         return None if row is None else (await self._with_paths(realm_id, [row]))[0]
 
     async def with_parents(self, realm_id: str, group_ids: Sequence[str]) -> tuple[Group, ...]:
-        known = await self._lineage(realm_id, group_ids)
-        found = [group_of(row, known) async for row in in_slices(known.values())]
-        return tuple(sorted(found, key=lambda group: group.path))
+        return await _by_path(await self._lineage(realm_id, group_ids))
 
     async def child_counts(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, int]:
         counts: dict[str, int] = {}
@@ -249,13 +241,13 @@ class SqlGroupCatalogue:
         return rows.scalar_one() or 0
 
     async def move(self, realm_id: str, group_id: str, parent: str | None) -> None:
-        found = await self.find(realm_id, group_id)
+        found = await self.find_group(realm_id, group_id)
         name = "" if found is None else found.name
         one = update(groups).where(is_row(groups, realm_id, group_id))
         await self._transaction.change(one.values(parent=parent), taken=name_taken(parent, name))
 
-    async def remove(self, realm_id: str, group_id: str) -> None:
-        await self._transaction.remove(groups, realm_id, group_id)
+    async def remove_group(self, realm_id: str, group_id: str) -> None:
+        await self._transaction.remove_row(groups, realm_id, group_id)
 
     async def _compared(self, realm_id: str, query: GroupQuery) -> Sequence[str]:
         """Return the ids of the matching groups, where the database selects a superset of them."""

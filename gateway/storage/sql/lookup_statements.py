@@ -203,10 +203,7 @@ def _client(dialect: str) -> Select[Any]:
 
 
 def _withheld(dialect: str) -> tuple[Label[Any], Label[Any]]:
-    """Return the name of the realm, and composites of administrative roles; null for most clients.
-
-    Tokens of a client whose reach is everything carry all roles: nothing is gathered for it.
-    """
+    """Return name of the realm and administrative composites; null for an unlimited reach."""
     stored = clients.c.administrative_roles
     is_limited = or_(stored.is_(None), stored != literal_column(f"'{EVERY_ROLE}'"))
     composites = names_of_administrative_composites(_REALM)

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import Consent, RoleBoundScope
 from gateway.domain.clients import Client, WithheldRoles
+from gateway.domain.clock import instant_of
 from gateway.domain.flows import rules_in as flow_rules_in
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import (
@@ -34,7 +35,7 @@ from gateway.domain.stored_profile import profile_in
 from gateway.domain.unique_names import name_key
 from gateway.domain.users import Credential, User
 from gateway.storage.sql.clients import read_client_row, read_scope_row
-from gateway.storage.sql.column_types import instant_of, is_name
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.lookup_statements import (
     CHAIN_NAMES,
@@ -144,7 +145,7 @@ class SqlLookups:
             address_key=None if address is None else key,
         )
         rows = await self._executor.execute(query, arguments)
-        row, held = query.read(rows[0] if rows else self._no_user), []
+        row, held = query.parse_row(rows[0] if rows else self._no_user), []
         for item in _items(row.credentials):
             stored: Any = _Credential._make(item)
             set_at = None if stored.set_at is None else instant_of(stored.set_at)
@@ -162,7 +163,7 @@ class SqlLookups:
         query = self._queries.credentials
         arguments = query.arguments(realm_id=realm_id, name=user_id)
         rows = await self._executor.execute(query, arguments)
-        return tuple(read_credential(query.read(row), self._secrets) for row in rows)
+        return tuple(read_credential(query.parse_row(row), self._secrets) for row in rows)
 
     async def grants(self, realm_id: str, user_id: str) -> UserGrants:
         if not is_name(user_id):
@@ -192,7 +193,7 @@ class SqlLookups:
         digest = row_digest(rows[0])
         if before is not None and before.digest == digest:
             return before
-        return Found(read(query.read(rows[0])), digest)
+        return Found(read(query.parse_row(rows[0])), digest)
 
     def _realm(self, row: Any) -> StoredRealm:
         found = [_key(item) for item in _items(row.keys)]
@@ -229,10 +230,7 @@ class SqlLookups:
 
 
 def _token_names(token_ids: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters for the ids; the first fills up the places of a chain.
-
-    Raises ValueError for too many: some would be ignored.
-    """
+    """Return the parameters for the ids, filled up with the first; raises ValueError."""
     own, *others = [one if is_name(one) else "" for one in token_ids]
     if len(others) > MOST_EXCHANGES:
         raise ValueError("too many ids of exchanged tokens")
@@ -251,10 +249,7 @@ def _withheld(client: Client, row: Any) -> WithheldRoles | None:
 def _is_meant(
     user: User, name: str, address: str | None, key: str | None, *, is_only: bool
 ) -> bool:
-    """Tell whether a name means the user found: exactly, or as the only one with its key.
-
-    A key that was stored for a former name, by an earlier version, counts for nothing.
-    """
+    """Tell whether a name means the user: exactly, or as the only one with its key now."""
     if name == user.username or (address is not None and address == user.email):
         return True
     texts = (user.username, None if address is None else user.email)

@@ -36,12 +36,12 @@ SELECT 'yes' WHERE EXISTS (SELECT 1 FROM realm_keys) OR EXISTS (SELECT 1 FROM cr
 
 async def current_revision(url: Secret) -> str | None:
     """Return the revision of the schema, None where there is none yet."""
-    return await _answer(url, _REVISION)
+    return await _first_value(url, _REVISION)
 
 
 async def contains_secrets(url: Secret) -> bool:
     """Return whether the database contains encrypted secrets; False where there is no schema."""
-    return await _answer(url, _SECRETS) is not None
+    return await _first_value(url, _SECRETS) is not None
 
 
 async def needs_migration(url: Secret) -> bool:
@@ -54,7 +54,7 @@ def is_older(revision: str | None) -> bool:
     return revision is None or int(revision) < int(HEAD)
 
 
-async def _answer(url: Secret, query: str) -> str | None:
+async def _first_value(url: Secret, query: str) -> str | None:
     """Return the first value that the query returns, None where there is none or no schema."""
     address = parse_database_url(url)
     if isinstance(address, SqliteFile):

@@ -21,7 +21,20 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Select, Table, and_, delete, func, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from gateway.domain.deliveries import KEPT_AFTERWARDS as WEBHOOKS_KEPT
 from gateway.domain.deliveries import (
@@ -47,11 +60,13 @@ from gateway.domain.mail import (
     period_end,
 )
 from gateway.domain.secrets import SecretsAtRest
+from gateway.storage.sql.column_types import Instant
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import change_log, mails
 from gateway.storage.sql.schema import logout_notices as notices
 from gateway.storage.sql.schema import webhook_deliveries as webhooks
 from gateway.storage.sql.text_search import distinct_values
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, values_of
 
 StatusT = TypeVar("StatusT")
 
@@ -65,6 +80,11 @@ class RowKinds:
     """Other kinds are left to other gateways."""
     less_urgent: frozenset[str]
     """Kinds that are claimed last."""
+
+
+_NOW: Final = bindparam("now", type_=Instant)
+_ANY_DUE: Final[dict[tuple[str, frozenset[str]], FixedQuery]] = {}
+"""Whether a row is due, by table and claimed kinds."""
 
 
 class DeliveryRows:
@@ -82,13 +102,18 @@ class DeliveryRows:
 
     async def has_due(self, now: datetime, busy: Collection[str]) -> bool:
         """Return whether any row is due, of realms that are not `busy`."""
-        return bool(await self._due_lines(now, 1, busy))
+        if busy:
+            return bool(await self._due_lines(now, 1, busy))
+        # Each worker asks several times a second, mostly for nothing: compiled once.
+        key = (self._table.name, frozenset() if self._kinds is None else self._kinds.claimed)
+        query = _ANY_DUE.get(key)
+        if query is None:
+            first = self._lines(_NOW, ()).limit(literal_column("1")).offset(literal_column("0"))
+            query = _ANY_DUE[key] = FixedQuery(first)
+        return bool(await self._transaction.fetch(query, now=now))
 
     async def is_full(self, realm_id: str, most: int, *conditions: ColumnElement[bool]) -> bool:
-        """Return whether at least `most` rows of the realm wait that meet the conditions.
-
-        It counts entries of an index, up to `most` of them.
-        """
+        """Return whether `most` rows of the realm wait that meet the conditions."""
         columns = self._table.c
         waiting = (columns.realm_id == realm_id, columns.due_at.is_not(None), *conditions)
         # By the order of the index of lines, which has all of these columns: nothing is sorted.
@@ -99,10 +124,7 @@ class DeliveryRows:
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str]
     ) -> Sequence[Any]:
-        """Return due rows and count the attempt: urgent, tried least, then longest due first.
-
-        Of lines that are alike in this, the one whose first row is due longest goes first.
-        """
+        """Return due rows and count the attempt: urgent, least tried, longest due first."""
         columns = self._table.c
         rows: list[Any] = []
         for line in await self._due_lines(now, most, busy):
@@ -132,7 +154,7 @@ class DeliveryRows:
         rows = await self._transaction.execute(self._lines(now, busy).limit(most))
         return rows.all()
 
-    def _lines(self, now: datetime, busy: Collection[str]) -> Select[Any]:
+    def _lines(self, now: datetime | BindParameter[datetime], busy: Collection[str]) -> Select[Any]:
         waits = self._table.c.due_at.is_not(None)
         lines = distinct_values(self._line, waits)
         first = select(func.min(self._table.c.due_at)).where(*self._is_of(lines.c), waits)
@@ -146,8 +168,8 @@ class DeliveryRows:
             conditions.append(heads.c.realm_id.not_in(sorted(busy)))
         if self._kinds is not None:
             kind = heads.c[self._kinds.column.name]
-            conditions.append(kind.in_(sorted(self._kinds.claimed)))
-            urgency = (kind.in_(sorted(self._kinds.less_urgent)),)
+            conditions.append(kind.in_(_texts(self._kinds.claimed)))
+            urgency = (kind.in_(_texts(self._kinds.less_urgent)),)
         query = select(heads).where(*conditions)
         return query.order_by(*urgency, heads.c.attempts, heads.c.due_at, heads.c.realm_id)
 
@@ -159,6 +181,11 @@ class DeliveryRows:
 
     def _key_of(self, row: Any) -> tuple[str, ...]:
         return tuple(getattr(row, column.name) for column in self._key)
+
+
+def _texts(kinds: Collection[str]) -> Sequence[ColumnElement[str]]:
+    """Return constants of our own as a part of the statement, which may then be compiled once."""
+    return [literal_column(f"'{kind}'") for kind in sorted(kinds)]
 
 
 def _exists(_row: Any) -> bool:
@@ -191,22 +218,23 @@ class SqlDeliveryQueue(Generic[RetriedT, StatusT]):
     async def _change(self, claimed: RetriedT, values: dict[str, Any]) -> None:
         await self._rows.change([(claimed.realm_id, claimed.id)], values)
 
-    async def _list(
+    async def _list_deliveries(
         self, realm_id: str, first: int, most: int, *conditions: ColumnElement[bool]
     ) -> tuple[StatusT, ...]:
         columns = self._table.c
         shown = select(self._table).where(columns.realm_id == realm_id, *conditions)
         page = shown.order_by(columns.created_at, columns.id).offset(first).limit(most)
-        return await self._transaction.read(page, self._parse_status)
+        return await self._transaction.read_rows(page, self._parse_status)
 
     def _parse_status(self, row: Any) -> StatusT:
         names = (each.name for each in fields(self.status))  # type: ignore[arg-type] # a dataclass
-        return self.status(**{name: getattr(row, name) for name in names})
+        return self.status(**values_of(row, names))
 
 
 _SENT: Final = MappingProxyType({"due_at": None, "content": ""})
 KINDS = RowKinds(mails.c.kind, claimed=frozenset(MailKind), less_urgent=NOTIFICATIONS)
 """A newer gateway sends what this one does not know."""
+_CONTENT: Final = ("realm_title", "recipient", "locale", "arguments", "link")
 _UNREADABLE = "the encryption key does not open it"
 
 
@@ -222,7 +250,7 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
     async def add(self, queued: QueuedMail) -> bool:
         limit = limit_of(queued.mail.kind)
         count = await self._count_recent(queued, limit)
-        is_full = await self._is_full(queued, limit)
+        is_full = await self._rows.is_full(queued.realm_id, limit.waiting, _of_sort(limit))
         if is_full or count >= limit.of_user:
             if limit.is_summed_up and not is_full and count < MOST_RECIPIENTS_OF_USER:
                 summary = summarized_row(queued, self._secrets)
@@ -251,11 +279,7 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
-        return int((await self._transaction.execute(recent)).scalar_one())
-
-    async def _is_full(self, queued: QueuedMail, limit: MailLimit) -> bool:
-        """Return whether mails of its sort that wait in the realm leave no room for it."""
-        return await self._rows.is_full(queued.realm_id, limit.waiting, _of_sort(limit))
+        return await self._transaction.count_rows(recent)
 
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
@@ -270,12 +294,12 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
     async def delivered(self, claimed: QueuedMail, now: datetime) -> None:
         await self._change(claimed, {**_SENT, "sent_at": now})
 
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
-        return await self._list(realm_id, first, most, mails.c.sent_at.is_(None))
+    async def list_deliveries(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
+        return await self._list_deliveries(realm_id, first, most, mails.c.sent_at.is_(None))
 
     async def purge(self, now: datetime) -> None:
         over = or_(mails.c.sent_at <= now - PERIOD, mails.c.failed_at <= now - MAILS_KEPT)
-        await self._transaction.execute(delete(mails).where(over))
+        await self._transaction.delete_rows(mails, over)
 
     def _read(self, row: Any) -> QueuedMail | None:
         try:
@@ -284,13 +308,8 @@ class SqlMails(SqlDeliveryQueue[QueuedMail, MailStatus]):
             return None
         content = json.loads(opened)
         content["arguments"] = tuple(content["arguments"])
-        mail = Mail(
-            id=row.id,
-            realm_id=row.realm_id,
-            kind=MailKind(row.kind),
-            created_at=row.created_at,
-            **content,
-        )
+        own = values_of(row, ("id", "realm_id", "created_at"))
+        mail = Mail(**own, kind=MailKind(row.kind), **content)
         return QueuedMail(mail, row.user_id, row.attempts + 1)
 
 
@@ -327,17 +346,9 @@ def _of_sort(limit: MailLimit) -> ColumnElement[bool]:
 
 
 def _content(mail: Mail) -> str:
-    return json.dumps(
-        {
-            "realm_title": mail.realm_title,
-            "recipient": mail.recipient,
-            "locale": mail.locale,
-            "arguments": mail.arguments,
-            "link": mail.link,
-            # A gateway of the version before reads mails without a theme alone.
-            **({"theme": mail.theme} if mail.theme else {}),
-        }
-    )
+    # A gateway of the version before reads mails without a theme alone.
+    theme = ("theme",) if mail.theme else ()
+    return json.dumps(values_of(mail, (*_CONTENT, *theme)))
 
 
 def _context(realm_id: str, mail_id: str) -> str:
@@ -356,14 +367,8 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
         if await self._rows.is_full(realm_id, MOST_WAITING):
             return False
         rows = [
-            {
-                "realm_id": realm_id,
-                "id": delivery.id,
-                "body": delivery.body,
-                "created_at": delivery.created_at,
-                "due_at": delivery.created_at,
-                "attempts": 0,
-            }
+            {"realm_id": realm_id, "due_at": delivery.created_at, "attempts": 0}
+            | values_of(delivery, ("id", "body", "created_at"))
             for delivery in added
         ]
         await self._transaction.insert_missing(webhooks, rows)
@@ -376,11 +381,12 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
         return tuple(map(_delivery, await self._rows.claim(now, lease, most, busy)))
 
     async def delivered(self, claimed: WebhookDelivery, now: datetime) -> None:  # noqa: ARG002
-        row = webhooks.c.realm_id == claimed.realm_id, webhooks.c.id == claimed.id
-        await self._transaction.execute(delete(webhooks).where(*row))
+        await self._transaction.remove_row(webhooks, claimed.realm_id, claimed.id)
 
-    async def list(self, realm_id: str, first: int, most: int) -> tuple[WebhookStatus, ...]:
-        return await self._list(realm_id, first, most)
+    async def list_deliveries(
+        self, realm_id: str, first: int, most: int
+    ) -> tuple[WebhookStatus, ...]:
+        return await self._list_deliveries(realm_id, first, most)
 
     async def retry(self, realm_id: str, now: datetime) -> int:
         given_up = webhooks.c.realm_id == realm_id, webhooks.c.failed_at.is_not(None)
@@ -391,8 +397,7 @@ class SqlWebhooks(SqlDeliveryQueue[WebhookDelivery, WebhookStatus]):
         )
 
     async def purge(self, now: datetime) -> None:
-        over = webhooks.c.failed_at <= now - WEBHOOKS_KEPT
-        await self._transaction.execute(delete(webhooks).where(over))
+        await self._transaction.delete_rows(webhooks, webhooks.c.failed_at <= now - WEBHOOKS_KEPT)
 
 
 def _delivery(row: Any) -> WebhookDelivery:
@@ -409,11 +414,8 @@ class SqlLogoutNotices:
         self._transaction = transaction
         self._rows = DeliveryRows(transaction, notices)
 
-    async def add(self, added: Sequence[LogoutNotice]) -> None:
-        rows = [
-            {name: getattr(notice, name) for name in _FIELDS} | {"due_at": notice.created_at}
-            for notice in added
-        ]
+    async def add_notices(self, added: Sequence[LogoutNotice]) -> None:
+        rows = [values_of(each, _FIELDS) | {"due_at": each.created_at} for each in added]
         await self._transaction.insert_missing(notices, rows)
         if rows:
             self._transaction.queued.add(DeliveryQueue.LOGOUT_NOTICES)
@@ -431,17 +433,10 @@ class SqlLogoutNotices:
         key = (notice.realm_id, notice.session_id, notice.client)
         await self._rows.change([key], {"due_at": due_at})
 
-    async def remove(self, notice: LogoutNotice) -> None:
-        await self._transaction.execute(delete(notices).where(_is_notice(notice)))
-
-
-def _is_notice(notice: LogoutNotice) -> ColumnElement[bool]:
-    return and_(
-        notices.c.realm_id == notice.realm_id,
-        notices.c.session_id == notice.session_id,
-        notices.c.client == notice.client,
-    )
+    async def remove_notice(self, notice: LogoutNotice) -> None:
+        key = values_of(notice, ("realm_id", "session_id", "client"))
+        await self._transaction.delete_rows(notices, **key)
 
 
 def _parse_notice(row: Any) -> LogoutNotice:
-    return LogoutNotice(**{name: getattr(row, name) for name in _FIELDS})
+    return LogoutNotice(**values_of(row, _FIELDS))

@@ -72,10 +72,7 @@ def create_engines(server: PostgresServer, limits: Limits) -> Engines:
 
 
 class PostgresExecutor:
-    """QueryExecutor over at most `connections` connections that `connect` makes.
-
-    Belongs to one event loop.
-    """
+    """QueryExecutor over at most `connections` connections; belongs to one event loop."""
 
     def __init__(self, connect: Connect, connections: int, pool_wait: timedelta) -> None:
         self._connect = connect

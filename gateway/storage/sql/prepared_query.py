@@ -73,7 +73,7 @@ class PreparedQuery(PreparedStatement):
             (place, reader) for place, reader in enumerate(readers) if reader is not None
         ]
 
-    def read(self, values: Values) -> Any:
+    def parse_row(self, values: Values) -> Any:
         """Return a row with the names and types of the statement's columns."""
         converted = list(values)
         for place, reader in self._readers:

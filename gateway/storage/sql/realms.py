@@ -6,13 +6,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import (
-    ColumnElement,
     Dialect,
     Table,
     Text,
-    and_,
     bindparam,
-    delete,
     func,
     insert,
     select,
@@ -27,7 +24,7 @@ from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.documents import DocumentCodec, UnreadableDocument
-from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.prepared_query import FixedQuery, PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import (
     admin_events,
@@ -38,7 +35,13 @@ from gateway.storage.sql.schema import (
     user_events,
     users,
 )
-from gateway.storage.sql.transaction import Transaction, insert_into, is_row
+from gateway.storage.sql.transaction import (
+    SealedRepository,
+    SqlRepository,
+    has_given,
+    is_row,
+    values_of,
+)
 
 _SMTP_PASSWORD: Final = "smtp-password"  # noqa: S105 - the kind of a secret
 _SMTP_TOKEN_SECRET: Final = "smtp-token-secret"  # noqa: S105
@@ -52,45 +55,37 @@ _TEXT: Final = type_coerce(realms.c.settings, Text).label(realms.c.settings.key)
 REALM_COLUMNS: Final = (*(c for c in realms.c if c is not realms.c.settings), _TEXT)
 """Those of a realm with its settings as text, as `read_realm_row` expects them."""
 _AS_TEXT: Final = select(*REALM_COLUMNS)
-_BY_NAME: Final = FixedQuery(
-    _AS_TEXT.where(realms.c.name == bindparam("wanted", type_=realms.c.name.type))
-)
+_BY_NAME: Final = FixedQuery(_AS_TEXT.where(*has_given(realms, "name")))
 
 
-class SqlRealms:
+class SqlRealms(SealedRepository):
     """RealmRepository on SQL."""
-
-    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
-        self._transaction = transaction
-        self._secrets = secrets
 
     async def find_by_name(self, name: str) -> Realm | None:
         if not is_name(name):
             return None
-        rows = await self._transaction.fetch(_BY_NAME, wanted=name)
+        rows = await self._transaction.fetch(_BY_NAME, name=name)
         return read_realm_row(rows[0], self._secrets) if rows else None
 
     async def find_by_id(self, realm_id: str) -> Realm | None:
-        found = await self._transaction.execute(_AS_TEXT.where(realms.c.id == realm_id))
-        row = found.first()
-        return None if row is None else read_realm_row(row, self._secrets)
+        one = _AS_TEXT.where(realms.c.id == realm_id)
+        return await self._transaction.first(one, lambda row: read_realm_row(row, self._secrets))
 
     async def get_for_update(self, name: str) -> Realm | None:
-        # As in `Transaction.get`: SQLite has no such lock and needs none.
+        # As in `Transaction.get_row`: SQLite has no such lock and needs none.
         if is_name(name) and self._transaction.dialect != "sqlite":
             realm = select(realms.c.id).where(realms.c.name == name)
             await self._transaction.execute(realm.with_for_update(key_share=True))
         return await self.find_by_name(name)
 
     async def exists(self, realm_id: str) -> bool:
-        found = await self._transaction.execute(select(realms.c.id).where(realms.c.id == realm_id))
-        return found.first() is not None
+        return await self.find_name(realm_id) is not None
 
     async def find_name(self, realm_id: str) -> str | None:
         named = select(realms.c.name).where(realms.c.id == realm_id)
-        return await self._transaction.first(named, _name)
+        return await self._transaction.first(named, lambda row: str(row.name))
 
-    async def list(self) -> tuple[Realm, ...]:
+    async def list_realms(self) -> tuple[Realm, ...]:
         rows = await self._transaction.execute(_AS_TEXT.order_by(realms.c.name))
         return tuple(read_realm_row(row, self._secrets) for row in rows)
 
@@ -103,12 +98,12 @@ class SqlRealms:
         one = update(realms).where(realms.c.id == realm.id).values(self._values(realm))
         await self._transaction.change(one, taken=_realm_conflict(realm))
 
-    async def remove(self, realm_id: str) -> None:
+    async def remove_realm(self, realm_id: str) -> None:
         for table in _LARGE:
-            await self._clear(table, realm_id)
-        await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))
+            await self._delete_rows_of(table, realm_id)
+        await self._transaction.delete_rows(realms, id=realm_id)
 
-    async def _clear(self, table: Table, realm_id: str) -> None:
+    async def _delete_rows_of(self, table: Table, realm_id: str) -> None:
         """Delete the realm's rows by ranges of ids: no statement walks over deleted rows."""
         of_realm, last = table.c.realm_id == realm_id, ""
         while True:
@@ -117,8 +112,9 @@ class SqlRealms:
             end = (await self._transaction.execute(ends)).scalar_one()
             if end is None:
                 return
-            gone = delete(table).where(of_realm, table.c.id > last, table.c.id <= end)
-            await self._transaction.execute(gone)
+            await self._transaction.delete_rows(
+                table, of_realm, table.c.id > last, table.c.id <= end
+            )
             last = end
 
     def _values(self, realm: Realm) -> dict[str, Any]:
@@ -149,10 +145,6 @@ def _parsed(text: str, realm_id: str, name: str, enabled: bool) -> Realm:  # noq
         raise error.inside(f"realm {name}: ") from None
 
 
-def _name(row: Any) -> str:
-    return str(row.name)
-
-
 def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
     """Return the realm of a row of REALM_COLUMNS."""
     realm = _parsed(row.settings, row.id, row.name, bool(row.enabled))
@@ -175,14 +167,10 @@ def _realm_conflict(realm: Realm) -> str:
     return f"Realm {realm.name} already exists"
 
 
-class SqlKeys:
+class SqlKeys(SealedRepository):
     """KeyRepository on SQL."""
 
-    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
-        self._transaction = transaction
-        self._secrets = secrets
-
-    async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
+    async def list_keys(self, realm_id: str) -> tuple[RealmKey, ...]:
         of_realm = select(realm_keys).where(realm_keys.c.realm_id == realm_id)
         newest_first = of_realm.order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
         rows = await self._transaction.execute(newest_first)
@@ -191,16 +179,11 @@ class SqlKeys:
     async def list_for_update(self, realm_id: str) -> tuple[RealmKey, ...]:
         realm = select(realms.c.id).where(realms.c.id == realm_id)
         await self._transaction.execute(realm.with_for_update(key_share=True))
-        return await self.list(realm_id)
+        return await self.list_keys(realm_id)
 
     async def add(self, key: RealmKey) -> None:
-        values = {
-            "realm_id": key.realm_id,
-            "id": key.id,
-            "created_at": key.created_at,
-            **self._material(key),
-            **_changeable(key),
-        }
+        own = values_of(key, ("realm_id", "id", "created_at"))
+        values = own | self._material(key) | _changeable(key)
         await self._transaction.execute(insert(realm_keys), values, taken=_key_conflict(key))
 
     async def replace(self, key: RealmKey, *, material: bool = False) -> None:
@@ -208,8 +191,8 @@ class SqlKeys:
         values = {**(self._material(key) if material else {}), **_changeable(key)}
         await self._transaction.change(one.values(values), taken=_key_conflict(key))
 
-    async def remove(self, realm_id: str, key_id: str) -> bool:
-        return await self._transaction.remove(realm_keys, realm_id, key_id)
+    async def remove_key(self, realm_id: str, key_id: str) -> bool:
+        return await self._transaction.remove_row(realm_keys, realm_id, key_id)
 
     def _material(self, key: RealmKey) -> dict[str, Any]:
         context = _context(key.realm_id, key.kid)
@@ -221,23 +204,18 @@ class SqlKeys:
         }
 
 
+_CHANGEABLE: Final = ("active_from", "retire_at", "name", "priority")
+
+
 def read_key_row(row: Any, secrets: SecretsAtRest) -> RealmKey:
     """Return the key of a row."""
     private_key = secrets.unseal(row.private_key, _context(row.realm_id, row.kid))
     return RealmKey(
-        id=row.id,
-        realm_id=row.realm_id,
-        kid=row.kid,
+        **values_of(row, ("id", "realm_id", "kid", "created_at", "certificate", *_CHANGEABLE)),
         algorithm=key_algorithm(row.algorithm),
         status=KeyStatus(row.status),
-        created_at=row.created_at,
-        active_from=row.active_from,
         private_key=Secret(private_key),
-        certificate=row.certificate,
-        retire_at=row.retire_at,
-        name=row.name,
         provider=None if row.provider is None else KeyProvider(row.provider),
-        priority=row.priority,
         config=_document(row.config),
     )
 
@@ -251,13 +229,9 @@ def _context(realm_id: str, kid: str) -> str:
 
 
 def _changeable(key: RealmKey) -> dict[str, Any]:
-    return {
+    return values_of(key, _CHANGEABLE) | {
         "status": key.status.value,
-        "active_from": key.active_from,
-        "retire_at": key.retire_at,
-        "name": key.name,
         "provider": None if key.provider is None else key.provider.value,
-        "priority": key.priority,
         "config": dict(key.config),
     }
 
@@ -271,71 +245,53 @@ def _document(stored: Any) -> Mapping[str, str]:
 _COLUMNS: Final = realm_documents.c
 _OF_KIND: Final = FixedQuery(
     select(_COLUMNS.name, _COLUMNS.document)
-    .where(*(_COLUMNS[name] == bindparam(name, type_=Name) for name in ("realm_id", "kind")))
+    .where(*has_given(realm_documents, "realm_id", "kind"))
     .order_by(_COLUMNS.name)
 )
 _KEY: Final = ("realm_id", "kind", "name")
-_ONE: Final = FixedQuery(
-    select(_COLUMNS.document).where(
-        *(_COLUMNS[name] == bindparam(name, type_=Name) for name in _KEY)
-    )
-)
+_ONE: Final = FixedQuery(select(_COLUMNS.document).where(*has_given(realm_documents, *_KEY)))
 
 
-class SqlDocuments:
+class SqlDocuments(SqlRepository):
     """RealmDocuments on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
+    async def find_document(
+        self, realm_id: str, kind: DocumentKind, name: str
+    ) -> Mapping[str, Any] | None:
         if not is_name(name):
             return None
         rows = await self._transaction.fetch(_ONE, realm_id=realm_id, kind=kind, name=name)
         return rows[0].document if rows else None
 
-    async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
+    async def list_documents(
+        self, realm_id: str, kind: DocumentKind
+    ) -> Mapping[str, Mapping[str, Any]]:
         rows = await self._transaction.fetch(_OF_KIND, realm_id=realm_id, kind=kind)
         return dict(rows)
 
-    def expect_find(self, realm_id: str, kind: DocumentKind, name: str) -> None:
+    def expect_document(self, realm_id: str, kind: DocumentKind, name: str) -> None:
         self._transaction.read_ahead(_ONE, realm_id=realm_id, kind=kind, name=name)
 
-    def expect_list(self, realm_id: str, kind: DocumentKind) -> None:
+    def expect_documents(self, realm_id: str, kind: DocumentKind) -> None:
         self._transaction.read_ahead(_OF_KIND, realm_id=realm_id, kind=kind)
 
-    async def put(
+    async def put_document(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
-        values = {"realm_id": realm_id, "kind": kind, "name": name, "document": document}
-        statement = insert_into(realm_documents, self._transaction.dialect).values(values)
-        await self._transaction.execute(
-            statement.on_conflict_do_update(
-                index_elements=["realm_id", "kind", "name"], set_={"document": document}
-            )
-        )
+        row = {"realm_id": realm_id, "kind": kind, "name": name, "document": document}
+        await self._transaction.put_row(realm_documents, row, _KEY)
 
-    async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
-        if not is_name(name):
-            return False
-        one = delete(realm_documents).where(_is(realm_id, kind, name))
-        return await self._transaction.count_changed(one) > 0
-
-
-def _is(realm_id: str, kind: DocumentKind, name: str) -> ColumnElement[bool]:
-    columns = realm_documents.c
-    return and_(columns.realm_id == realm_id, columns.kind == kind, columns.name == name)
+    async def remove_document(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
+        key = {"realm_id": realm_id, "kind": kind, "name": name}
+        return await self._transaction.delete_rows(realm_documents, **key) > 0
 
 
 KEPT: Final = 10_000
 """Records that a purge leaves: far more than the changes between two reads."""
 
 
-class SqlChangeLog:
+class SqlChangeLog(SqlRepository):
     """ChangeLog on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def record(self, topics: Sequence[str]) -> None:
         if topics:
@@ -344,9 +300,7 @@ class SqlChangeLog:
 
     async def purge(self) -> int:
         newest = select(func.max(change_log.c.id)).scalar_subquery()
-        return await self._transaction.count_changed(
-            delete(change_log).where(change_log.c.id <= newest - KEPT)
-        )
+        return await self._transaction.delete_rows(change_log, change_log.c.id <= newest - KEPT)
 
 
 class SqlChangeLogReader:
@@ -366,4 +320,4 @@ class SqlChangeLogReader:
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
         rows = await self._executor.execute(self._after, self._after.arguments(identity=identity))
-        return [RecordedChange(*self._after.read(row)) for row in rows]
+        return [RecordedChange(*self._after.parse_row(row)) for row in rows]

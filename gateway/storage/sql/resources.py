@@ -14,7 +14,7 @@ from sqlalchemy import func, insert, or_, select
 from gateway.domain.resources import StoredKind, ValueT
 from gateway.storage.sql.schema import metadata
 from gateway.storage.sql.text_search import contains, may_contain
-from gateway.storage.sql.transaction import Transaction, insert_into
+from gateway.storage.sql.transaction import Transaction, has
 
 _REALM: Final = "realm_id"
 _KEY: Final = (_REALM, "id")
@@ -29,7 +29,7 @@ class SqlResources(Generic[ValueT]):
         self._kind = kind
         self._table = metadata.tables[kind.table]
 
-    async def list(
+    async def list_values(
         self,
         realm_id: str,
         first: int = 0,
@@ -39,49 +39,42 @@ class SqlResources(Generic[ValueT]):
         where: Mapping[str, str | None] = _EVERY,
     ) -> Sequence[ValueT]:
         columns = self._table.c
-        chosen = {_REALM: realm_id, **where}
-        rows = select(self._table).where(*(columns[name] == each for name, each in chosen.items()))
+        rows = select(self._table).where(has(self._table, realm_id=realm_id, **where))
         rows = rows.order_by(*(columns[name] for name in self._kind.order))
         if not search:
             page = rows.offset(first).limit(maximum)
-            return await self._transaction.read(page, self._parse)
+            return await self._transaction.read_rows(page, self._value_of)
         likely = rows.where(
             or_(*(may_contain(columns[name], search) for name in self._kind.search))
         )
-        found = await self._transaction.read(likely, lambda row: row)
+        found = await self._transaction.read_rows(likely, lambda row: row)
         names = self._kind.search
         matching = [row for row in found if contains((getattr(row, n) for n in names), search)]
         end = None if maximum is None else first + maximum
-        return tuple(map(self._parse, matching[first:end]))
+        return tuple(map(self._value_of, matching[first:end]))
 
-    async def count(self, realm_id: str) -> int:
+    async def count_values(self, realm_id: str) -> int:
         of_realm = select(func.count()).where(self._table.c[_REALM] == realm_id)
-        return int((await self._transaction.execute(of_realm)).scalar_one())
+        return await self._transaction.count_rows(of_realm)
 
-    async def find(self, realm_id: str, identity: str) -> ValueT | None:
-        return await self._transaction.get(self._table, realm_id, identity, self._parse)
+    async def find_value(self, realm_id: str, identity: str) -> ValueT | None:
+        return await self._transaction.get_row(self._table, realm_id, identity, self._value_of)
 
     async def add(self, realm_id: str, value: ValueT) -> None:
         row = self._row(realm_id, value)
         await self._transaction.execute(insert(self._table), row, taken=self._conflict(row))
 
-    async def put(self, realm_id: str, value: ValueT) -> None:
+    async def put_value(self, realm_id: str, value: ValueT) -> None:
         row = self._row(realm_id, value)
-        changed = {name: each for name, each in row.items() if name not in _KEY}
-        await self._transaction.execute(
-            insert_into(self._table, self._transaction.dialect)
-            .values(row)
-            .on_conflict_do_update(index_elements=_KEY, set_=changed),
-            taken=self._conflict(row),
-        )
+        await self._transaction.put_row(self._table, row, _KEY, taken=self._conflict(row))
 
-    async def remove(self, realm_id: str, identity: str) -> bool:
-        return await self._transaction.remove(self._table, realm_id, identity)
+    async def remove_value(self, realm_id: str, identity: str) -> bool:
+        return await self._transaction.remove_row(self._table, realm_id, identity)
 
     def _conflict(self, row: Mapping[str, Any]) -> str:
         return self._kind.conflict_message.format_map(row)
 
-    def _parse(self, row: Any) -> ValueT:
+    def _value_of(self, row: Any) -> ValueT:
         names = self._kind.columns
         return self._kind.value(
             **{

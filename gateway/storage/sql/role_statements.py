@@ -172,10 +172,7 @@ def reached_roles(
 
 
 def names_of_accounts(realm_id: str, owners: Sequence[str]) -> Select[Any]:
-    """Select the roles of the service accounts of clients: id of the client, name, client.
-
-    An account without roles has one row with null names.
-    """
+    """Select owner, role and client of service accounts; null names without any role."""
     accounts = (
         select(users.c.service_account_client.label("owner"), users.c.id.label("account"))
         .where(users.c.realm_id == realm_id, users.c.service_account_client.in_(owners))

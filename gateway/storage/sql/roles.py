@@ -13,9 +13,7 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
-    and_,
     bindparam,
-    delete,
     exists,
     or_,
     select,
@@ -49,7 +47,15 @@ from gateway.storage.sql.schema import (
     user_roles,
 )
 from gateway.storage.sql.text_search import contains, may_contain
-from gateway.storage.sql.transaction import Transaction, is_row, links_by_owner, portions
+from gateway.storage.sql.transaction import (
+    SqlRepository,
+    has,
+    has_given,
+    is_row,
+    links_by_owner,
+    portions,
+    values_of,
+)
 from gateway.storage.sql.users import linked_users
 
 
@@ -67,13 +73,10 @@ LINKS: Final[Mapping[HolderKind, tuple[Column[Any], Column[Any]]]] = {
 """For each kind of holder the columns of holder and role, of one table."""
 
 
-class SqlRoleCatalogue:
+class SqlRoleCatalogue(SqlRepository):
     """RoleCatalogue on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
+    async def list_roles(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
         if not _can_be_stored(query):
             return ()
         statement = _listed(realm_id).order_by(roles.c.name, roles.c.id)
@@ -85,18 +88,18 @@ class SqlRoleCatalogue:
             statement = statement.where(_share(realm_id, query.holder, query.share))
         if not query.search:
             page = statement.offset(query.first).limit(query.maximum)
-            return await self._transaction.read(page, _read)
+            return await self._transaction.read_rows(page, _listed_role_of)
         searched = (roles.c.name, roles.c.description)
         statement = statement.where(or_(*(may_contain(text, query.search) for text in searched)))
         found = [
-            _read(row)
+            _listed_role_of(row)
             async for row in in_slices(await self._transaction.execute(statement))
             if contains((row.name, row.description), query.search)
         ]
         end = None if query.maximum is None else query.first + query.maximum
         return tuple(found[query.first : end])
 
-    async def find(
+    async def find_role(
         self, realm_id: str, role_id: str, *, for_update: bool = False
     ) -> ListedRole | None:
         if not is_name(role_id):
@@ -119,13 +122,13 @@ class SqlRoleCatalogue:
     ) -> ListedRole | None:
         if for_update:
             statement = statement.with_for_update(key_share=True, of=roles)
-        return await self._transaction.first(statement, _read)
+        return await self._transaction.first(statement, _listed_role_of)
 
     async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
         found: dict[str, ListedRole] = {}
         for some in portions([role_id for role_id in role_ids if is_name(role_id)]):
             of_some = _listed(realm_id).where(roles.c.id.in_(some))
-            listed = await self._transaction.read(of_some, _read)
+            listed = await self._transaction.read_rows(of_some, _listed_role_of)
             found |= {one.role.id: one for one in listed}
         return found
 
@@ -145,21 +148,23 @@ class SqlRoleCatalogue:
         taken = f"Role with name {role.name} already exists"
         await self._transaction.change(one.values(role_values(role)), taken=taken)
 
-    async def remove(self, realm_id: str, role_id: str) -> None:
-        await self._transaction.remove(roles, realm_id, role_id)
+    async def remove_role(self, realm_id: str, role_id: str) -> None:
+        await self._transaction.remove_row(roles, realm_id, role_id)
 
-    async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+    async def grant_roles(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
         column, role = LINKS[holder.kind]
         key = {"realm_id": realm_id, column.key: holder.id}
         # Sorted: two transactions that insert the same rows would wait for each other otherwise.
         rows = [key | {role.key: role_id} for role_id in sorted(role_ids)]
         await self._transaction.insert_missing(column.table, rows)
 
-    async def take(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+    async def revoke_roles(
+        self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]
+    ) -> None:
         column, role = LINKS[holder.kind]
-        of_holder = and_(column.table.c.realm_id == realm_id, column == holder.id)
+        key = {"realm_id": realm_id, column.key: holder.id}
         for some in portions(role_ids):
-            await self._transaction.execute(delete(column.table).where(of_holder, role.in_(some)))
+            await self._transaction.delete_rows(column.table, role.in_(some), **key)
 
     async def users(
         self, realm_id: str, role_id: str, first: int, maximum: int
@@ -180,16 +185,12 @@ def role_values(role: Role) -> dict[str, Any]:
 def read_role(row: Row[Any]) -> Role:
     """Return the role of a row, its composites left out."""
     return Role(
-        id=row.id,
-        realm_id=row.realm_id,
-        name=row.name,
-        description=row.description,
-        client=row.client,
+        **values_of(row, ("id", "realm_id", "name", "description", "client")),
         attributes={name: tuple(texts) for name, texts in row.attributes.items()},
     )
 
 
-def _read(row: Row[Any]) -> ListedRole:
+def _listed_role_of(row: Row[Any]) -> ListedRole:
     return ListedRole(read_role(row), row.composite, row.client_id)
 
 
@@ -242,25 +243,18 @@ def _effective(realm_id: str, holder: RoleHolder, direct: Select[tuple[str]]) ->
 _REALM: Final = bindparam("realm", type_=Name())
 _HELD: Final = FixedQuery(names_of_held(_REALM, bindparam("holder", type_=Name())))
 _OF_REALM: Final = FixedQuery(
-    select(roles).where(
-        roles.c.realm_id == _REALM,
-        roles.c.client.is_(None),
-        roles.c.name == bindparam("name", type_=Name()),
-    )
+    select(roles).where(*has_given(roles, "realm_id", "name"), roles.c.client.is_(None))
 )
 _EXPANDED: Final = names_of_expanded(_REALM, bindparam("role_ids", type_=Name(), expanding=True))
 
 
-class SqlRoles:
+class SqlRoles(SqlRepository):
     """RoleRepository on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm_id: str) -> tuple[Role, ...]:
+    async def list_roles(self, realm_id: str) -> tuple[Role, ...]:
         composites = await links_by_owner(self._transaction, realm_id, *LINKS[HolderKind.COMPOSITE])
         of_realm = select(roles).where(roles.c.realm_id == realm_id)
-        return await self._transaction.read(
+        return await self._transaction.read_rows(
             of_realm.order_by(roles.c.name, roles.c.id),
             lambda row: replace(read_role(row), composites=composites.get(row.id, frozenset())),
         )
@@ -270,12 +264,12 @@ class SqlRoles:
         taken = f"Role with name {role.name} already exists"
         await self._transaction.insert(roles, [key | role_values(role)], taken=taken)
 
-    async def find(self, realm_id: str, name: str) -> Role | None:
-        rows = await self._transaction.fetch(_OF_REALM, realm=realm_id, name=name)
+    async def find_realm_role(self, realm_id: str, name: str) -> Role | None:
+        rows = await self._transaction.fetch(_OF_REALM, realm_id=realm_id, name=name)
         return read_role(rows[0]) if rows else None
 
-    def expect_find(self, realm_id: str, name: str) -> None:
-        self._transaction.read_ahead(_OF_REALM, realm=realm_id, name=name)
+    def expect_realm_role(self, realm_id: str, name: str) -> None:
+        self._transaction.read_ahead(_OF_REALM, realm_id=realm_id, name=name)
 
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
         key = {"realm_id": realm_id, "role_id": role_id}
@@ -283,10 +277,7 @@ class SqlRoles:
         await self._transaction.insert_missing(role_composites, rows)
 
     async def set_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
-        of_role = role_composites.c.role_id == role_id
-        await self._transaction.execute(
-            delete(role_composites).where(role_composites.c.realm_id == realm_id, of_role)
-        )
+        await self._transaction.delete_rows(role_composites, realm_id=realm_id, role_id=role_id)
         await self.add_composites(realm_id, role_id, composites)
 
     async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
@@ -298,8 +289,8 @@ class SqlRoles:
         await self._transaction.insert_later(user_roles, rows, missing=True)
 
     async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
-        of_realm = select(user_roles.c.role_id).where(user_roles.c.realm_id == realm_id)
-        rows = await self._transaction.execute(of_realm.where(user_roles.c.user_id == user_id))
+        of_user = has(user_roles, realm_id=realm_id, user_id=user_id)
+        rows = await self._transaction.execute(select(user_roles.c.role_id).where(of_user))
         return frozenset(row.role_id for row in rows)
 
     async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
@@ -317,13 +308,12 @@ def _grants(realm_id: str, grants: Sequence[tuple[str, str]]) -> list[dict[str, 
     ]
 
 
-class SqlRoleScopes:
+class SqlRoleScopes(SqlRepository):
     """RoleScopeRepository on SQL."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm_id: str, kind: HolderKind) -> Mapping[str, frozenset[str]]:
+    async def list_roles_in_scope(
+        self, realm_id: str, kind: HolderKind
+    ) -> Mapping[str, frozenset[str]]:
         return await links_by_owner(self._transaction, realm_id, *LINKS[kind])
 
     async def reached(

@@ -25,7 +25,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    delete,
     func,
     insert,
     select,
@@ -45,25 +44,28 @@ from gateway.storage.sql.prepared_query import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import offline_client_sessions as parts
 from gateway.storage.sql.schema import offline_sessions, refresh_families, revocations
 from gateway.storage.sql.schema import offline_sessions as sessions
-from gateway.storage.sql.transaction import Transaction, insert_into, is_row
+from gateway.storage.sql.transaction import (
+    SqlRepository,
+    has,
+    insert_into,
+    is_row,
+    values_of,
+)
 
 _OWN = tuple(column.key for column in sessions.c if column.key != "expires_at")
 _OF_PART = ("client", "started_at", "refreshed_at", "scope", "acr", "authenticated_at", "claims")
 
 
-class SqlOfflineSessions:
+class SqlOfflineSessions(SqlRepository):
     """SessionStore on SQL; every session in it is an offline one."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
     async def add(self, session: UserSession, expires_at: datetime) -> None:
-        values = {field: getattr(session, field) for field in _OWN} | {"expires_at": expires_at}
+        values = values_of(session, _OWN) | {"expires_at": expires_at}
         await self._transaction.execute(insert(sessions), values, taken="Session exists")
         for part in session.clients.values():
-            await self._put(session.realm_id, session.id, session.started_at, part)
+            await self._put_part(session.realm_id, session.id, session.started_at, part)
 
-    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+    async def find_session(self, realm_id: str, session_id: str) -> UserSession | None:
         if not is_name(session_id):
             return None
         found = await self._all(realm_id, sessions.c.id == session_id)
@@ -81,7 +83,7 @@ class SqlOfflineSessions:
         if not is_name(session_id):
             return False
         if expected is not None:
-            await self._lock(realm_id, session_id)
+            await self._lock_session(realm_id, session_id)
             if await self._part_start(realm_id, session_id, client.client) != expected.started_at:
                 return False
         rows = await self._transaction.execute(
@@ -93,7 +95,7 @@ class SqlOfflineSessions:
         started_at = rows.scalar_one_or_none()
         if started_at is None:
             return False
-        await self._put(realm_id, session_id, started_at, client)
+        await self._put_part(realm_id, session_id, started_at, client)
         return True
 
     async def refresh(
@@ -105,7 +107,7 @@ class SqlOfflineSessions:
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        if not is_name(session_id) or not await self._lock(realm_id, session_id):
+        if not is_name(session_id) or not await self._lock_session(realm_id, session_id):
             return False
         found = await self._part_start(realm_id, session_id, client.client)
         if found is None or (expected is not None and expected.started_at != found):
@@ -113,17 +115,17 @@ class SqlOfflineSessions:
         return await self.join(realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
-        if not is_name(session_id) or not await self._lock(realm_id, session_id):
+        if not is_name(session_id) or not await self._lock_session(realm_id, session_id):
             return
-        of_session = _of_session(realm_id, session_id)
-        removed = delete(parts).where(of_session, parts.c.client == client)
-        was_there = await self._transaction.count_changed(removed)
-        left = await self._transaction.execute(select(parts.c.client).where(of_session).limit(1))
+        key = {"realm_id": realm_id, "session_id": session_id}
+        was_there = await self._transaction.delete_rows(parts, **key, client=client)
+        others = select(parts.c.client).where(has(parts, **key)).limit(1)
+        left = await self._transaction.execute(others)
         if was_there and left.first() is None:
             await self.end(realm_id, session_id)
 
     async def leave_all(self, realm_id: str, client: str) -> None:
-        of_client = and_(parts.c.realm_id == realm_id, parts.c.client == client)
+        of_client = has(parts, realm_id=realm_id, client=client)
         another = parts.alias("another")
         others = select(another.c.session_id).where(
             another.c.realm_id == sessions.c.realm_id,
@@ -131,18 +133,17 @@ class SqlOfflineSessions:
             another.c.client != client,
         )
         joined = sessions.c.id.in_(select(parts.c.session_id).where(of_client))
-        await self._end_all(and_(sessions.c.realm_id == realm_id, joined, ~others.exists()))
-        await self._transaction.execute(delete(parts).where(of_client))
+        await self._transaction.delete_rows(sessions, joined, ~others.exists(), realm_id=realm_id)
+        await self._transaction.delete_rows(parts, of_client)
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        return await self._transaction.remove(sessions, realm_id, session_id)
+        return await self._transaction.remove_row(sessions, realm_id, session_id)
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
-        of_user = and_(sessions.c.realm_id == realm_id, sessions.c.user_id == user_id)
-        return await self._end_all(of_user)
+        return await self._transaction.delete_rows(sessions, realm_id=realm_id, user_id=user_id)
 
     async def end_of_realm(self, realm_id: str) -> int:
-        return await self._end_all(sessions.c.realm_id == realm_id)
+        return await self._transaction.delete_rows(sessions, realm_id=realm_id)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
         return await self._all(realm_id, sessions.c.user_id == user_id)
@@ -160,12 +161,10 @@ class SqlOfflineSessions:
         return await self._all(realm_id, sessions.c.id.in_(page))
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
-        rows = await self._transaction.execute(
-            select(func.count())
-            .select_from(parts)
-            .where(parts.c.realm_id == realm_id, parts.c.client == client)
+        count = select(func.count()).select_from(parts)
+        return await self._transaction.count_rows(
+            count.where(has(parts, realm_id=realm_id, client=client))
         )
-        return int(rows.scalar_one())
 
     async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
         wanted = frozenset(clients)
@@ -177,12 +176,9 @@ class SqlOfflineSessions:
         return {row.client: row.sessions for row in rows if row.client in wanted}
 
     async def purge(self, before: datetime) -> int:
-        return await self._end_all(sessions.c.expires_at < before)
+        return await self._transaction.delete_rows(sessions, sessions.c.expires_at < before)
 
-    async def _end_all(self, condition: ColumnElement[bool]) -> int:
-        return await self._transaction.count_changed(delete(sessions).where(condition))
-
-    async def _lock(self, realm_id: str, session_id: str) -> bool:
+    async def _lock_session(self, realm_id: str, session_id: str) -> bool:
         rows = await self._transaction.execute(
             select(sessions.c.id).where(is_row(sessions, realm_id, session_id)).with_for_update()
         )
@@ -190,23 +186,18 @@ class SqlOfflineSessions:
 
     async def _part_start(self, realm_id: str, session_id: str, client: str) -> datetime | None:
         """Return the start of the client's part; None without one."""
-        rows = await self._transaction.execute(
-            select(parts.c.started_at).where(
-                _of_session(realm_id, session_id), parts.c.client == client
-            )
-        )
+        part = has(parts, realm_id=realm_id, session_id=session_id, client=client)
+        rows = await self._transaction.execute(select(parts.c.started_at).where(part))
         started_at: datetime | None = rows.scalar_one_or_none()
         return started_at
 
-    async def _put(
+    async def _put_part(
         self, realm_id: str, session_id: str, started_at: datetime, part: ClientSession
     ) -> None:
-        key = {"realm_id": realm_id, "session_id": session_id, "session_started_at": started_at}
-        values = {field: getattr(part, field) for field in _OF_PART}
-        await self._transaction.execute(
-            insert_into(parts, self._transaction.dialect)
-            .values(key | values)
-            .on_conflict_do_update(index_elements=["realm_id", "session_id", "client"], set_=values)
+        own = {"realm_id": realm_id, "session_id": session_id, "session_started_at": started_at}
+        key = ("realm_id", "session_id", "client")
+        await self._transaction.put_row(
+            parts, own | values_of(part, _OF_PART), key, changed=_OF_PART
         )
 
     async def _all(self, realm_id: str, condition: ColumnElement[bool]) -> tuple[UserSession, ...]:
@@ -230,18 +221,12 @@ class SqlOfflineSessions:
             .order_by(parts.c.started_at, parts.c.client)
         )
         for row in rows:
-            part = ClientSession(**{field: getattr(row, field) for field in _OF_PART})
-            found[row.session_id][row.client] = part
+            found[row.session_id][row.client] = ClientSession(**values_of(row, _OF_PART))
         return found
 
 
-def _of_session(realm_id: str, session_id: str) -> ColumnElement[bool]:
-    return and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
-
-
 def _session(row: Row[Any], clients: dict[str, ClientSession]) -> UserSession:
-    own = {field: getattr(row, field) for field in _OWN}
-    return UserSession(**own, offline=True, clients=clients)
+    return UserSession(**values_of(row, _OWN), offline=True, clients=clients)
 
 
 _COLUMNS: Final = ("token_id", "uses", "successors", "expires_at", "ended")
@@ -254,9 +239,9 @@ class SqlRotations:
     def __init__(self, reader: QueryExecutor, writer: QueryExecutor, dialect: Dialect) -> None:
         self._reader = reader
         self._writer = writer
-        self._find = PreparedQuery(_find(), dialect)
+        self._find = PreparedQuery(_find_family(), dialect)
         self._exchange = PreparedQuery(_exchange(), dialect)
-        self._begin = PreparedQuery(_begin(dialect), dialect)
+        self._begin = PreparedQuery(_begin_family(dialect), dialect)
 
     async def rotate(
         self,
@@ -332,7 +317,7 @@ class SqlRotations:
             return None
         arguments = self._find.arguments(in_realm=realm_id, named=family)
         rows = await self._reader.execute(self._find, arguments)
-        return RefreshFamily(*self._find.read(rows[0])) if rows else None
+        return RefreshFamily(*self._find.parse_row(rows[0])) if rows else None
 
     async def _exchanged(
         self, realm_id: str, family: str, was: RefreshFamily, new: RefreshFamily
@@ -347,7 +332,7 @@ def _prefixed(prefix: str, family: RefreshFamily) -> dict[str, Any]:
     return {f"{prefix}_{name}": getattr(family, name) for name in _COLUMNS}
 
 
-def _find() -> Select[Any]:
+def _find_family() -> Select[Any]:
     table = refresh_families.c
     return select(*(table[name] for name in _COLUMNS)).where(
         table.realm_id == bindparam("in_realm"), table.family == bindparam("named")
@@ -368,7 +353,7 @@ def _exchange() -> ReturningUpdate[Any]:
     )
 
 
-def _begin(dialect: Dialect) -> ReturningInsert[Any]:
+def _begin_family(dialect: Dialect) -> ReturningInsert[Any]:
     table = refresh_families
     return (
         insert_into(table, dialect.name)
@@ -378,11 +363,8 @@ def _begin(dialect: Dialect) -> ReturningInsert[Any]:
     )
 
 
-class SqlRefreshTokens:
+class SqlRefreshTokens(SqlRepository):
     """RefreshTokenRepository on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def begin(
         self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
@@ -423,16 +405,13 @@ class SqlRefreshTokens:
             offline_sessions.c.realm_id == families.realm_id,
             offline_sessions.c.id == families.session_id,
         )
-        return await self._transaction.count_changed(
-            delete(refresh_families).where(families.expires_at < before, ~session.exists())
+        return await self._transaction.delete_rows(
+            refresh_families, families.expires_at < before, ~session.exists()
         )
 
 
-class SqlRevocations:
+class SqlRevocations(SqlRepository):
     """RevocationRepository on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
 
     async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
         statement = insert_into(revocations, self._transaction.dialect)
@@ -446,6 +425,4 @@ class SqlRevocations:
         )
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.count_changed(
-            delete(revocations).where(revocations.c.expires_at < before)
-        )
+        return await self._transaction.delete_rows(revocations, revocations.c.expires_at < before)

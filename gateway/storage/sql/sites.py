@@ -1,7 +1,7 @@
 """Protected sites: one JSON document each, and a row for each host.
 
-Every way of storing a site passes `put`, which alone decides who may have a host: one site has a
-host, one realm has its name whatever the port, and no realm has a name of the rules file.
+Every way of storing a site passes `put_site`, which alone decides who may have a host: one site
+has a host, one realm has its name whatever the port, and no realm has a name of the rules file.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import ColumnElement, Select, Text, and_, delete, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, func, or_, select, type_coerce
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.forward_auth import ReservedNames, Site, UnreadableSite, share_cookies
@@ -20,7 +20,7 @@ from gateway.domain.limits.input_sizes import in_slices
 from gateway.storage.documents import DocumentCodec, UnreadableDocument
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import realms, site_hosts, sites
-from gateway.storage.sql.transaction import Transaction, insert_into
+from gateway.storage.sql.transaction import Transaction
 
 _CODEC: Final = DocumentCodec(Site, ("name", "realms"))
 _PARSED_BYTES: Final = 16 * 1024 * 1024
@@ -35,10 +35,7 @@ _WITH_REALM: Final = select(
 
 
 class SqlSites:
-    """SiteRepository on SQL.
-
-    `reserved_names` returns the names that no realm gets, `parse` a site: see `site_parser`.
-    """
+    """SiteRepository on SQL; `parse` is made by `site_parser`, reserved names get no realm."""
 
     def __init__(
         self,
@@ -70,22 +67,24 @@ class SqlSites:
     async def _refusing(self, row: Any) -> Site:
         """Return a site with the hosts of the row's site and no rule."""
         own = and_(site_hosts.c.realm_id == row.realm_id, site_hosts.c.site == row.name)
-        hosts = await self._transaction.read(
+        hosts = await self._transaction.read_rows(
             select(site_hosts.c.host).where(own).order_by(site_hosts.c.host), lambda each: each.host
         )
         return Site(row.name, hosts, (row.realm,), rules=())
 
-    async def list(self, realm_id: str) -> tuple[Site, ...]:
+    async def list_sites(self, realm_id: str) -> tuple[Site, ...]:
         of_realm = _WITH_REALM.where(sites.c.realm_id == realm_id)
-        found = await self._transaction.read(of_realm.order_by(sites.c.name), self._read_or_report)
+        found = await self._transaction.read_rows(
+            of_realm.order_by(sites.c.name), self._read_or_report
+        )
         return tuple(site for site in found if site is not None)
 
     async def list_unreadable(self, realm_id: str | None = None) -> tuple[UnreadableSite, ...]:
         chosen = _of_realms(realm_id).order_by(realms.c.name, sites.c.name)
-        found = await self._transaction.read(chosen, self._read)
+        found = await self._transaction.read_rows(chosen, self._read)
         return tuple(site for site in found if isinstance(site, UnreadableSite))
 
-    async def find(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
+    async def find_site(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
         if not is_name(name):
             return None
         one = _WITH_REALM.where(sites.c.realm_id == realm_id, sites.c.name == name)
@@ -106,30 +105,21 @@ class SqlSites:
         )
         return None
 
-    async def put(self, realm_id: str, site: Site) -> None:
+    async def put_site(self, realm_id: str, site: Site) -> None:
         reserved = self._reserved_names()
         await self._require_free_hosts(realm_id, site, reserved.hosts)
         if site.cookie_domain is not None:
             await self._require_free_domain(realm_id, site, site.cookie_domain, reserved)
-        document = _CODEC.encode(site)
-        values = {"realm_id": realm_id, "name": site.name, "document": document}
-        await self._transaction.execute(
-            insert_into(sites, self._transaction.dialect)
-            .values(values)
-            .on_conflict_do_update(index_elements=["realm_id", "name"], set_={"document": document})
-        )
-        own = and_(site_hosts.c.realm_id == realm_id, site_hosts.c.site == site.name)
-        await self._transaction.execute(delete(site_hosts).where(own))
+        row = {"realm_id": realm_id, "name": site.name, "document": _CODEC.encode(site)}
+        await self._transaction.put_row(sites, row, ("realm_id", "name"))
+        await self._transaction.delete_rows(site_hosts, realm_id=realm_id, site=site.name)
         rows = [{"host": host, "realm_id": realm_id, "site": site.name} for host in site.hosts]
         await self._transaction.insert(
             site_hosts, rows, taken="A host of the site belongs to another site"
         )
 
-    async def remove(self, realm_id: str, name: str) -> bool:
-        if not is_name(name):
-            return False
-        one = delete(sites).where(sites.c.realm_id == realm_id, sites.c.name == name)
-        return await self._transaction.count_changed(one) > 0
+    async def remove_site(self, realm_id: str, name: str) -> bool:
+        return await self._transaction.delete_rows(sites, realm_id=realm_id, name=name) > 0
 
     async def _require_free_hosts(self, realm_id: str, site: Site, reserved: HostOwners) -> None:
         """Raise AlreadyExists for a host that is not free for the site.
@@ -165,7 +155,9 @@ class SqlSites:
             sites.c.realm_id != realm_id, _TEXT.contains(_WITH_COOKIE_DOMAIN)
         )
         taken = list(
-            await self._transaction.read(of_others, lambda row: str(row.document["cookie_domain"]))
+            await self._transaction.read_rows(
+                of_others, lambda row: str(row.document["cookie_domain"])
+            )
         )
         taken += [each for each, realm in reserved.cookie_domains if realm != site.realms[0]]
         if any(share_cookies(domain, other) for other in taken):

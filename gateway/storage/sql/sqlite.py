@@ -129,12 +129,12 @@ class SqliteExecutor:
                 self._execute_batch(connection, batch)
             except FAILURES as error:
                 batch.failure = error
-                _close(connection)
+                _close_connection(connection)
                 connection = None
             # The loop may be closed already when the last batch ends.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._deliver, loop, batch)
-        _close(connection)
+        _close_connection(connection)
 
     def _execute_batch(self, connection: sqlite3.Connection, batch: _Batch) -> None:
         if self._writes:
@@ -145,7 +145,7 @@ class SqliteExecutor:
             connection.execute("COMMIT")
 
 
-def _close(connection: sqlite3.Connection | None) -> None:
+def _close_connection(connection: sqlite3.Connection | None) -> None:
     if connection is not None:
         connection.close()
 
@@ -160,8 +160,10 @@ def create_engines(file: SqliteFile, limits: Limits) -> Engines:
     return Engines(
         _engine(file, limits, limits.connections, begin="BEGIN", pragmas=reading),
         _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=writing),
-        SqliteExecutor(lambda: _open(file, limits, reading), limits.client_timeout),
-        SqliteExecutor(lambda: _open(file, limits, writing), limits.client_timeout, writes=True),
+        SqliteExecutor(lambda: _open_connection(file, limits, reading), limits.client_timeout),
+        SqliteExecutor(
+            lambda: _open_connection(file, limits, writing), limits.client_timeout, writes=True
+        ),
     )
 
 
@@ -175,7 +177,9 @@ def _engine(
 ) -> AsyncEngine:
     async def connect() -> SqliteConnection:
         connection = SqliteConnection(
-            lambda: _open(file, limits, pragmas), begin=begin, read_only=pragmas == _READ_ONLY
+            lambda: _open_connection(file, limits, pragmas),
+            begin=begin,
+            read_only=pragmas == _READ_ONLY,
         )
         thread = connection._thread  # noqa: SLF001 - as SQLAlchemy's own connect does
         try:
@@ -195,7 +199,9 @@ def _engine(
     return engine
 
 
-def _open(file: SqliteFile, limits: Limits, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+def _open_connection(
+    file: SqliteFile, limits: Limits, pragmas: tuple[str, ...]
+) -> sqlite3.Connection:
     # `mode=rw`: a missing database is an outage, not a reason to create an empty one.
     connection = sqlite3.connect(f"{file.path.as_uri()}?mode=rw", uri=True, isolation_level=None)
     try:

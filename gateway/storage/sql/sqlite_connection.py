@@ -73,10 +73,7 @@ class SqliteConnection(aiosqlite.Connection):
         return _Cursor(self)
 
     async def commit(self) -> None:
-        """Execute the deferred inserts and commit, in one switch; a failure undoes everything.
-
-        SQLAlchemy does not roll back after a commit that failed.
-        """
+        """Execute deferred inserts and commit, in one switch; a failure rolls all back."""
         if self._in_transaction or self._deferred:
             due, self._in_transaction = self._due(), False
             await self._execute(partial(_commit, self._conn, due))  # type: ignore[no-untyped-call] # the library

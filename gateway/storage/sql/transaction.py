@@ -8,7 +8,8 @@ and raises it again when it ends, even where the caller swallowed it.
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -19,6 +20,7 @@ from sqlalchemy import (
     CursorResult,
     Dialect,
     Executable,
+    FromClause,
     Insert,
     Table,
     Text,
@@ -41,8 +43,9 @@ from gateway.domain.errors import (
     StoreUnavailable,
 )
 from gateway.domain.limits.input_sizes import in_slices
+from gateway.domain.secrets import SecretsAtRest
 from gateway.storage.sql.asynchronous import AsyncConnection
-from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.prepared_query import FixedQuery, PreparedStatement
 
 if TYPE_CHECKING:
@@ -73,15 +76,8 @@ class Transaction:
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
     ) -> CursorResult[Any]:
         """Execute; `taken` is the text of AlreadyExists for a violated unique constraint."""
-        self.check()
-        try:
+        with self._kept_failure(taken):
             return await self._connection.execute(statement, parameters)
-        except DRIVER_FAILURES as error:
-            self._failure = named_failure(error, taken)
-            raise self._failure from error
-        except RealmgateError as failure:
-            self._failure = failure
-            raise
 
     def read_ahead(self, query: FixedQuery, **given: Any) -> None:
         """Let a later `fetch` of this query cost nothing if nothing is written before it.
@@ -93,27 +89,20 @@ class Transaction:
 
     async def fetch(self, query: FixedQuery, **given: Any) -> Sequence[Any]:
         """Return the rows of a query that is compiled once."""
-        self.check()
-        try:
+        with self._kept_failure():
             return await self._connection.fetch(query, given)
-        except DRIVER_FAILURES as error:
-            self._failure = named_failure(error)
-            raise self._failure from error
-        except RealmgateError as failure:
-            self._failure = failure
-            raise
 
     async def first(self, statement: Executable, read: Callable[[Any], T]) -> T | None:
         """Return what `read` makes of the first row, None without rows."""
         row = (await self.execute(statement)).first()
         return None if row is None else read(row)
 
-    async def read(self, statement: Executable, read: Callable[[Any], T]) -> tuple[T, ...]:
+    async def read_rows(self, statement: Executable, read: Callable[[Any], T]) -> tuple[T, ...]:
         """Return what `read` makes of each row; other requests run in between."""
         rows = await self.execute(statement)
         return tuple([read(row) async for row in in_slices(rows)])
 
-    async def get(
+    async def get_row(
         self,
         table: Table,
         realm_id: str,
@@ -132,20 +121,48 @@ class Transaction:
         if not is_name(identity):
             return None
         if not for_update or self.dialect == "sqlite":
-            rows = await self.fetch(_row_of(table), realm_id=realm_id, identity=identity)
+            rows = await self.fetch(_row_of(table), realm_id=realm_id, id=identity)
             return read(rows[0]) if rows else None
         statement = select(table).where(is_row(table, realm_id, identity))
         return await self.first(statement.with_for_update(key_share=key_share), read)
 
-    async def remove(self, table: Table, realm_id: str, identity: str) -> bool:
+    async def remove_row(self, table: Table, realm_id: str, identity: str) -> bool:
         """Delete the row with that id; return whether it existed."""
-        if not is_name(identity):
-            return False
-        return await self.count_changed(delete(table).where(is_row(table, realm_id, identity))) > 0
+        return await self.delete_rows(table, realm_id=realm_id, id=identity) > 0
+
+    async def delete_rows(
+        self, table: Table, *conditions: ColumnElement[bool], **values: str | None
+    ) -> int:
+        """Delete the rows with these values that meet the conditions; return their number."""
+        if not all(is_name(value) for value in values.values() if value is not None):
+            return 0
+        equal = (table.c[name] == value for name, value in values.items())
+        return await self.count_changed(delete(table).where(*equal, *conditions))
 
     async def count_changed(self, statement: Executable) -> int:
         """Execute an UPDATE or a DELETE; return the number of rows that it changed."""
         return (await self.execute(statement)).rowcount
+
+    async def count_rows(self, statement: Executable) -> int:
+        """Return the number that a statement selects."""
+        return int((await self.execute(statement)).scalar_one())
+
+    async def put_row(
+        self,
+        table: Table,
+        row: Mapping[str, Any],
+        key: Collection[str],
+        *,
+        changed: Collection[str] | None = None,
+        taken: str = "",
+    ) -> None:
+        """Insert a row; where its `key` exists, set the `changed` columns, by default all."""
+        names = row.keys() - set(key) if changed is None else changed
+        statement = insert_into(table, self.dialect).values(row)
+        update = statement.on_conflict_do_update(
+            index_elements=key, set_={name: row[name] for name in names}
+        )
+        await self.execute(update, taken=taken)
 
     async def insert_missing(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert the rows whose key is not there yet."""
@@ -165,10 +182,7 @@ class Transaction:
         missing: bool = False,
         taken: str = "",
     ) -> None:
-        """Insert rows with the next statement, or with the commit: that one raises a failure.
-
-        `missing` as in `insert_missing`.
-        """
+        """Insert rows with the next statement or the commit, which raises a failure."""
         await self._insert(table, rows, missing=missing, taken=taken, later=True)
 
     async def _insert(
@@ -182,25 +196,18 @@ class Transaction:
     ) -> None:
         if not rows:
             return
-        self.check()
         dialect = self._connection.dialect
         statement = partial(_insert_statement, table, dialect.name, missing=missing)
         prepared = partial(
             _prepared_insert, table, tuple(rows[0]), statement, dialect, missing=missing
         )
 
-        try:
+        with self._kept_failure(taken):
             if later:
                 named = partial(named_failure, taken=taken)
                 await self._connection.insert_later(statement, prepared, rows, named)
             else:
                 await self._connection.insert(statement, prepared, rows)
-        except DRIVER_FAILURES as error:
-            self._failure = named_failure(error, taken)
-            raise self._failure from error
-        except RealmgateError as failure:
-            self._failure = failure
-            raise
 
     async def change(
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
@@ -215,6 +222,33 @@ class Transaction:
         """Raise the first failure of this transaction, if any."""
         if self._failure is not None:
             raise self._failure
+
+    @contextmanager
+    def _kept_failure(self, taken: str = "") -> Iterator[None]:
+        self.check()
+        try:
+            yield
+        except DRIVER_FAILURES as error:
+            self._failure = named_failure(error, taken)
+            raise self._failure from error
+        except RealmgateError as failure:
+            self._failure = failure
+            raise
+
+
+class SqlRepository:
+    """A repository over one transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+
+class SealedRepository(SqlRepository):
+    """A repository whose rows contain sealed secrets."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        super().__init__(transaction)
+        self._secrets = secrets
 
 
 _INSERTS: Final[dict[tuple[str, tuple[str, ...], bool], PreparedStatement]] = {}
@@ -248,15 +282,29 @@ _ROWS: Final[dict[str, FixedQuery]] = {}
 def _row_of(table: Table) -> FixedQuery:
     found = _ROWS.get(table.name)
     if found is None:
-        realm_id, identity = (bindparam(name, type_=Name) for name in ("realm_id", "identity"))
-        by_id = select(table).where(table.c.realm_id == realm_id, table.c.id == identity)
+        by_id = select(table).where(*has_given(table, "realm_id", "id"))
         found = _ROWS[table.name] = FixedQuery(by_id)
     return found
 
 
 def is_row(table: Table, realm_id: str, identity: str) -> ColumnElement[bool]:
     """Return the condition for the row of a realm with that id."""
-    return and_(table.c.realm_id == realm_id, table.c.id == identity)
+    return has(table, realm_id=realm_id, id=identity)
+
+
+def has(table: FromClause, **values: Any) -> ColumnElement[bool]:
+    """Return the condition for rows with these values in columns; None means NULL."""
+    return and_(*(table.c[name] == value for name, value in values.items()))
+
+
+def has_given(table: Table, *names: str) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that the columns have the values of the parameters of these names."""
+    return tuple(table.c[name] == bindparam(name, type_=table.c[name].type) for name in names)
+
+
+def values_of(value: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return attributes by name: of a value for its row, or of a row for its value."""
+    return {name: getattr(value, name) for name in names}
 
 
 def portions(values: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -285,10 +333,7 @@ async def links_by_owner(
     *,
     owners: Sequence[str] | None = None,
 ) -> Mapping[str, frozenset[str]]:
-    """Return the ids in the column `linked` by those in `owner`, of a realm's rows of one table.
-
-    Only those of `owners`, where given; an owner without links is left out.
-    """
+    """Return ids in `linked` by those in `owner`, of all or of `owners`; links alone."""
     columns = select(owner.label("owner"), linked.label("linked"))
     of_realm = columns.where(owner.table.c.realm_id == realm_id)
     if owners is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Column, ForeignKey, Integer, Table, and_, delete, or_, select
+from sqlalchemy import Column, ForeignKey, Integer, Table, or_, select
 
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.limits.password_hashing import HashCost, hash_cost_of
@@ -19,7 +19,7 @@ from gateway.domain.users import PASSWORD, Credential
 from gateway.domain.web_authn import key_digest
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.schema import credentials, metadata
-from gateway.storage.sql.transaction import Transaction, lock_texts, portions
+from gateway.storage.sql.transaction import Transaction, has, lock_texts, portions
 
 KEY_TAKEN: Final = "The key is registered already."
 
@@ -27,10 +27,7 @@ KEY_TAKEN: Final = "The key is registered already."
 async def require_own_keys(
     transaction: Transaction, realm_id: str, held: Sequence[Credential]
 ) -> None:
-    """Raise AlreadyExists for a security key or passkey of another user.
-
-    The unique index is for each type, because a user may register one key for both of them.
-    """
+    """Raise AlreadyExists for a key of another user; one user may register it for both types."""
     owners: dict[str, str] = {}
     for each in held:
         key_id = key_digest(each.type, each.credential_data)
@@ -137,11 +134,8 @@ async def recount_costs(transaction: Transaction, realm_id: str) -> None:
     used = _costs(set(found))
     unused = set(await list_costs(transaction, realm_id)) - used
     if unused:
-        columns = password_costs.c
-        some = or_(
-            *(and_(*(columns[n] == v for n, v in row.items())) for row in _rows(realm_id, unused))
-        )
-        await transaction.execute(delete(password_costs).where(some))
+        some = or_(*(has(password_costs, **row) for row in _rows(realm_id, unused)))
+        await transaction.delete_rows(password_costs, some)
     await transaction.insert_missing(password_costs, _rows(realm_id, used))
 
 

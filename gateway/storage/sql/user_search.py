@@ -99,10 +99,7 @@ def best_terms(terms: Iterable[Term]) -> Sequence[Term]:
 
 
 def fts5_query(realm_id: str, terms: Sequence[Term]) -> str:
-    """Return the MATCH expression of SQLite.
-
-    Terms are hexadecimal, for its tokenizers divide texts; two realms may have one mark.
-    """
+    """Return the MATCH expression of SQLite, with hexadecimal terms of a realm's mark."""
     mark = f"{_hexadecimal(realm_id[:4] + realm_id[-4:])}r"
     return " AND ".join(
         f'"{mark}{_hexadecimal(term.text)}"{"" if term.whole else " *"}' for term in terms
@@ -158,10 +155,7 @@ Condition = ColumnElement[bool]
 
 @dataclass(frozen=True, slots=True)
 class MatchRequirement:
-    """One condition of a match, and the index entries that find its users.
-
-    `terms` are had by all of them, and by some others; `usernames` selects exactly them.
-    """
+    """A condition: `terms` that its users have, and some others, or exactly `usernames`."""
 
     holds: Callable[[Columns], Condition]
     terms: tuple[Term, ...] = ()
@@ -171,10 +165,7 @@ class MatchRequirement:
 
 
 def requirements(realm_id: str, query: UserQuery) -> tuple[MatchRequirement, ...] | None:
-    """Return the conditions of a match: empty if every user matches, None if no user can.
-
-    Raises InvalidInput for a search that costs too much.
-    """
+    """Return the conditions of a match, None if no user can match; raises InvalidInput."""
     texts = [query.search, query.username, query.email, query.first_name, query.last_name]
     # In lower case, as they are compared: some texts are longer then.
     if not all(is_name(text.lower()) for text in texts if text and not text.startswith(_BY_ID)):
@@ -464,10 +455,7 @@ class UserPages:
         return [required.holds(columns) for required in self._required or ()]
 
     def _found(self) -> Select[tuple[str]]:
-        """Select the names of the matches by an index of search terms.
-
-        MATERIALIZED: a planner that expects many matches would read along all names.
-        """
+        """Select names by an index of terms; MATERIALIZED keeps planners off the names."""
         people = self._people.c
         picked = select(*(people[name] for name in ("realm_id", "id", *_COUNTED)))
         found = picked.where(*self._are_people(), self._picks()).cte("found")
@@ -502,5 +490,6 @@ class UserPages:
         return [row async for row in in_slices(rows)]
 
     async def _number(self, names: Select[tuple[str]]) -> int:
-        rows = await self._transaction.execute(select(func.count()).select_from(names.subquery()))
-        return int(rows.scalar_one())
+        return await self._transaction.count_rows(
+            select(func.count()).select_from(names.subquery())
+        )

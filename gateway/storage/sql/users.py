@@ -22,7 +22,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
-    delete,
     exists,
     func,
     literal,
@@ -52,12 +51,15 @@ from gateway.storage.sql.schema import (
     users,
 )
 from gateway.storage.sql.transaction import (
+    SealedRepository,
     Transaction,
+    has_given,
     insert_into,
     is_row,
     links_by_owner,
     lock_texts,
     portions,
+    values_of,
 )
 from gateway.storage.sql.user_credentials import (
     KEY_TAKEN,
@@ -119,15 +121,9 @@ def _held(names: tuple[str, str], addresses: tuple[str, str]) -> dict[str, str]:
     return {name: text if is_name(text) else "" for name, text in texts.items()}
 
 
-def _of_type() -> Select[tuple[str]]:
-    names = ("realm_id", "type")
-    return select(credentials.c.user_id).where(
-        *(credentials.c[name] == bindparam(name, type_=Name) for name in names)
-    )
-
-
+_OF_TYPE: Final = select(credentials.c.user_id).where(*has_given(credentials, "realm_id", "type"))
 _IDS: Final = func.json_each(bindparam("user_ids", type_=NameList)).table_valued("value")
-_HAVING: Final = FixedQuery(_of_type().where(credentials.c.user_id.in_(select(_IDS.c.value))))
+_HAVING: Final = FixedQuery(_OF_TYPE.where(credentials.c.user_id.in_(select(_IDS.c.value))))
 """On SQLite, whose list of ids is a table."""
 _BY: Final = {
     column.key: _found_by(column)
@@ -147,13 +143,13 @@ class SqlUsers:
         self._clock = clock
 
     async def find_by_username(self, realm_id: str, username: str) -> User | None:
-        return await self._find(realm_id, users.c.username, username)
+        return await self._find_user(realm_id, users.c.username, username)
 
     async def find_by_id(self, realm_id: str, user_id: str) -> User | None:
-        return await self._transaction.get(users, realm_id, user_id, read_user)
+        return await self._transaction.get_row(users, realm_id, user_id, read_user)
 
     async def get_for_update(self, realm_id: str, user_id: str) -> User | None:
-        return await self._transaction.get(
+        return await self._transaction.get_row(
             users, realm_id, user_id, read_user, for_update=True, key_share=True
         )
 
@@ -174,7 +170,9 @@ class SqlUsers:
         for column in (users.c.username_key, users.c.email_key):
             for portion in portions(sorted(filter(is_name, keys))):
                 having = select(users).where(users.c.realm_id == realm_id, column.in_(portion))
-                found |= {one.id: one for one in await self._transaction.read(having, read_user)}
+                found |= {
+                    one.id: one for one in await self._transaction.read_rows(having, read_user)
+                }
         return tuple(found.values())
 
     async def without_key(self, maximum: int, after: User | None = None) -> tuple[User, ...]:
@@ -183,7 +181,7 @@ class SqlUsers:
             place = tuple_(users.c.realm_id, users.c.id)
             without = without.where(place > tuple_(after.realm_id, after.id))
         ordered = without.order_by(users.c.realm_id, users.c.id).limit(maximum)
-        return await self._transaction.read(ordered, read_user)
+        return await self._transaction.read_rows(ordered, read_user)
 
     async def with_repeated_addresses(self, realm_id: str, maximum: int) -> tuple[User, ...]:
         of_realm = (users.c.realm_id == realm_id, users.c.email_key.is_not(None))
@@ -191,21 +189,21 @@ class SqlUsers:
         repeated = keys.having(func.count() > literal_column("1"))
         having = select(users).where(*of_realm, users.c.email_key.in_(repeated))
         ordered = having.order_by(users.c.email_key, users.c.id).limit(maximum)
-        return await self._transaction.read(ordered, read_user)
+        return await self._transaction.read_rows(ordered, read_user)
 
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
-        return await self._find(realm_id, users.c.email, email)
+        return await self._find_user(realm_id, users.c.email, email)
 
     async def find_by_email_key(self, realm_id: str, key: str) -> User | None:
-        return await self._find(realm_id, users.c.email_key, key)
+        return await self._find_user(realm_id, users.c.email_key, key)
 
-    async def search(
+    async def search_users(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
     ) -> tuple[User, ...]:
         rows = await UserPages(self._transaction, realm_id, query).page(first, maximum)
         return tuple([read_user(row) async for row in in_slices(rows)])
 
-    async def count(self, realm_id: str, query: UserQuery) -> int:
+    async def count_users(self, realm_id: str, query: UserQuery) -> int:
         return await UserPages(self._transaction, realm_id, query).count()
 
     async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
@@ -215,17 +213,17 @@ class SqlUsers:
         return frozenset(row.username for row in rows)
 
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
-        return await self._find(realm_id, users.c.service_account_client, client)
+        return await self._find_user(realm_id, users.c.service_account_client, client)
 
-    async def _find(self, realm_id: str, column: Column[Any], value: str) -> User | None:
+    async def _find_user(self, realm_id: str, column: Column[Any], value: str) -> User | None:
         if not is_name(value):
             return None
         rows = await self._transaction.fetch(_BY[column.key], realm_id=realm_id, value=value)
         return read_user(rows[0]) if rows else None
 
-    async def list(self, realm_id: str) -> tuple[User, ...]:
+    async def list_users(self, realm_id: str) -> tuple[User, ...]:
         of_realm = select(users).where(users.c.realm_id == realm_id)
-        return await self._transaction.read(of_realm.order_by(users.c.username), read_user)
+        return await self._transaction.read_rows(of_realm.order_by(users.c.username), read_user)
 
     async def add(self, user: User) -> None:
         row = _values(user) | {"added_at": self._clock.now()}
@@ -251,15 +249,13 @@ class SqlUsers:
         one = update(users).where(is_row(users, user.realm_id, user.id))
         values = _values(user) | {"username_key": _username_key(user)}
         await self._transaction.change(one.values(values), taken=_TAKEN)
-        of_user = (
-            user_attributes.c.realm_id == user.realm_id,
-            user_attributes.c.user_id == user.id,
+        await self._transaction.delete_rows(
+            user_attributes, realm_id=user.realm_id, user_id=user.id
         )
-        await self._transaction.execute(delete(user_attributes).where(*of_user))
         await self._transaction.insert_later(user_attributes, _terms(user))
 
-    async def remove(self, realm_id: str, user_id: str) -> bool:
-        return await self._transaction.remove(users, realm_id, user_id)
+    async def remove_user(self, realm_id: str, user_id: str) -> bool:
+        return await self._transaction.remove_row(users, realm_id, user_id)
 
     async def lock_names(self, realm_id: str, names: Collection[str]) -> None:
         await lock_texts(self._transaction, [f"{realm_id}/{name}" for name in names])
@@ -275,7 +271,7 @@ class SqlUsers:
                 _HAVING, realm_id=realm_id, user_ids=user_ids, type=type_
             )
         else:
-            found = _of_type().where(credentials.c.user_id.in_(user_ids))
+            found = _OF_TYPE.where(credentials.c.user_id.in_(user_ids))
             given = {"realm_id": realm_id, "type": type_}
             rows = (await self._transaction.execute(found, given)).all()
         return frozenset(row.user_id for row in rows)
@@ -304,16 +300,14 @@ class SqlUsers:
         )
 
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
-        of_user = credentials.c.user_id == credential.user_id
-        await self._transaction.execute(
-            delete(credentials).where(is_row(credentials, realm_id, credential.id), of_user)
-        )
+        key = {"realm_id": realm_id, "id": credential.id, "user_id": credential.user_id}
+        await self._transaction.delete_rows(credentials, **key)
 
     async def exchange_credential(
         self, realm_id: str, before: Credential, after: Credential
     ) -> bool:
         # Lock, then compare: a change by another transaction is waited for, and wins.
-        found = await self._transaction.get(
+        found = await self._transaction.get_row(
             credentials,
             realm_id,
             before.id,
@@ -339,10 +333,7 @@ class SqlUsers:
 async def linked_users(
     transaction: Transaction, realm_id: str, holder: tuple[Column[Any], str], *page: int
 ) -> tuple[User, ...]:
-    """Return a page, by username, of the users in rows with a value in a column of links.
-
-    `holder` is column and value, `page` the number of users before it and its length.
-    """
+    """Return a page, by username, of users linked by `holder`: a column and its value."""
     (column, identity), (first, maximum) = holder, page
     links = column.table
     of_user = and_(
@@ -350,7 +341,7 @@ async def linked_users(
     )
     linked = select(users).join(links, of_user).where(users.c.realm_id == realm_id)
     ordered = linked.order_by(users.c.username).offset(first).limit(maximum)
-    return await transaction.read(ordered, read_user)
+    return await transaction.read_rows(ordered, read_user)
 
 
 def _terms(user: User) -> list[dict[str, str]]:
@@ -359,7 +350,7 @@ def _terms(user: User) -> list[dict[str, str]]:
 
 
 def _values(user: User) -> dict[str, Any]:
-    return {field: getattr(user, field) for field in _FIELDS} | {
+    return values_of(user, _FIELDS) | {
         "document": _document(user),
         "first_name_lower": user.first_name and user.first_name.lower(),
         "last_name_lower": user.last_name and user.last_name.lower(),
@@ -426,10 +417,7 @@ def groups_above(realm_id: Given, group_id: Given) -> CTE:
 
 
 def with_parents(realm_id: Given, begun: Select[Any], name: str = "lineage") -> CTE:
-    """Select the groups that `begun` selects and their parents; UNION ends cycles.
-
-    The column is `group_id`, after `owner` where `begun` has that column.
-    """
+    """Select groups and their parents as `group_id`, after `owner` where `begun` has it."""
     lineage = begun.cte(name, recursive=True)
     owner = [lineage.c.owner] if "owner" in lineage.c else []
     is_child = and_(groups.c.id == lineage.c.group_id, groups.c.realm_id == realm_id)
@@ -437,12 +425,8 @@ def with_parents(realm_id: Given, begun: Select[Any], name: str = "lineage") -> 
     return lineage.union(parents.where(groups.c.parent.is_not(None)))
 
 
-class SqlUserBatches:
+class SqlUserBatches(SealedRepository):
     """UserBatches on SQL."""
-
-    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
-        self._transaction = transaction
-        self._secrets = secrets
 
     async def after(
         self, realm_id: str, username: str, size: int, *, accounts_only: bool = False

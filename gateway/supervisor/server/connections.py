@@ -144,8 +144,7 @@ class Serving:
     peer_timeout: timedelta = KEEP_ALIVE
     """How long it waits for a peer: for a request, the rest of one, or to read the response."""
     notice: timedelta = timedelta(milliseconds=100)
-    """How long connections are accepted at the end, and how long a pause of requests has to be
-    before idle connections are closed."""
+    """Time to accept connections at the end, and pause before idle ones are closed."""
 
 
 async def serve(serving: Serving) -> None:
@@ -247,10 +246,7 @@ class _Connection(TCPServer):
         self.idle_task = self._peer_timeout  # type: ignore[assignment] # has the methods that are called
 
     def end_if_idle(self) -> None:
-        """Close the connection if no request is running; a running one closes it at its end.
-
-        So does a request that has arrived and was not read, or of which a part has arrived.
-        """
+        """Close the connection if no request runs or arrives; else it closes at the end."""
         if self._peer_timeout.idle and not self._has_begun_request():
             self.abort()
 

@@ -25,10 +25,7 @@ from gateway.supervisor.server.whole_requests import REASONS, REFUSAL, REFUSAL_H
 
 
 class PeerTimeout:
-    """Ends a connection that has waited for its peer too long.
-
-    Takes the place of Hypercorn's idle task: Hypercorn calls `restart` and `stop`.
-    """
+    """Ends a connection that waits too long for its peer, in place of Hypercorn's idle task."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         self._loop = loop

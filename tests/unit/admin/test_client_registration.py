@@ -16,12 +16,12 @@ ACCOUNT = replace(
 )
 
 
-def test_a_service_account_that_is_switched_off_takes_its_own_scope_along_and_no_other() -> None:
+def test_a_disabled_service_account_takes_only_its_own_scope() -> None:
     changed = changed_client(replace(ACCOUNT, service_accounts_enabled=False), ACCOUNT, CLOCK)
     assert changed.default_client_scopes == ("basic", "roles")
 
 
-def test_a_service_account_that_is_switched_on_brings_its_scope_once() -> None:
+def test_an_enabled_service_account_adds_its_scope_once() -> None:
     on = changed_client(replace(PLAIN, service_accounts_enabled=True), PLAIN, CLOCK)
     assert on.default_client_scopes == ("basic", "roles", "service_account")
     assert changed_client(ACCOUNT, PLAIN, CLOCK) == ACCOUNT

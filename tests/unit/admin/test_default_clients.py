@@ -41,7 +41,7 @@ def test_a_new_realm_has_no_other_clients() -> None:
     assert "realm-management" not in made(Realm(id="m", name="master"))
 
 
-def test_addresses_follow_the_realms_name_unless_somebody_changed_them() -> None:
+def test_default_addresses_follow_the_realms_name_if_unchanged() -> None:
     new = Realm(id="kk1", name="new")
     clients = made(REALM)
     own = parse_client({"baseUrl": "/my/page"}, "kk1", base=clients["account-console"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.admin.entity_tags import entity_tag, require_match
+from gateway.admin.changes import entity_tag, require_match
 from gateway.domain.refusals import PreconditionFailed
 
 DOCUMENT = {"name": "a", "attributes": {"x": ["1"]}}

@@ -5,7 +5,7 @@ The leaves are authenticators whose names say what they answer: `yes`, `attempte
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import ClassVar, cast
@@ -26,8 +26,7 @@ from gateway.authentication.engine.sign_in import (
     FlowCondition,
     Form,
     Result,
-    SignIn,
-    WithoutEffect,
+    SignInAttempt,
 )
 from gateway.authentication.errors import AccessDenied, SignInRefused
 from gateway.domain.authentication import Challenge, FormName, new_authentication_session
@@ -60,7 +59,7 @@ class Answering:
         del account
         return self.id not in {"not set up", CODE_FORM}
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+    async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:
         del sign_in
         match self.id:
             case "yes":
@@ -73,21 +72,21 @@ class Answering:
             case _:
                 return AuthenticatorOutcome.ATTEMPTED
 
-    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+    async def submit(self, sign_in: SignInAttempt, config: Config, form: Form) -> Result:
         if form.get("answer") != "right":
             return await self.authenticate(sign_in, config)
         self.succeeded.append(config["id"])
         return AuthenticatorOutcome.SUCCEEDED
 
 
-class Deciding(WithoutEffect):
+class Deciding(FlowCondition):
     """A condition that always decides the same."""
 
     def __init__(self, name: str, *, matches: bool) -> None:
         self.id = name
         self._matches = matches
 
-    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+    async def matches(self, sign_in: SignInAttempt, config: Config, flow: SignInFlow) -> bool:
         del sign_in, config, flow
         return self._matches
 
@@ -121,7 +120,7 @@ class SignInOfAlice:
         conditions = {name: Deciding(name, matches=name == "true") for name in ("true", "false")}
         accounts = Accounts(cast("Database", None))
         self.steps = FlowSteps(
-            cast("Callable[[str], Authenticator]", self.answering.__getitem__),
+            cast("Mapping[str, Authenticator]", self.answering),
             cast("dict[str, FlowCondition]", conditions),
             accounts,
         )
@@ -130,7 +129,7 @@ class SignInOfAlice:
             realm_id="demo-id", client="c", flow="top", started_at=NOW
         )
         context = SignInContext(entry, client(), "192.0.2.1", NOW)
-        self.sign_in = SignIn(context, session, self.flow)
+        self.sign_in = SignInAttempt(context, session, self.flow)
         self.sign_in.identify(Account(user("alice"), (), "alice-uuid"), "alice")
 
     @property
@@ -139,12 +138,12 @@ class SignInOfAlice:
         return {each for one in self.answering.values() for each in one.succeeded}
 
     def begin(self) -> Progress:
-        return asyncio.run(FlowRun(self.steps, self.sign_in, _checks()).run())
+        return asyncio.run(FlowRun(self.sign_in, self.steps, _checks()).run())
 
     def submit(self, answer: str = "right") -> Progress:
         path = self.flow.path(self.sign_in.execution)
         form = {"answer": answer}
-        run = FlowRun(self.steps, self.sign_in, _checks())
+        run = FlowRun(self.sign_in, self.steps, _checks())
         return asyncio.run(run.submit(path, form))
 
 
@@ -191,7 +190,7 @@ def test_a_flow_comes_to(steps: tuple[FlowStep, ...], progress: Progress) -> Non
     assert SignInOfAlice(*steps).begin() is progress
 
 
-def test_a_refusal_ends_the_sign_in_also_where_alternatives_are_left() -> None:
+def test_a_refusal_ends_the_sign_in_despite_alternatives() -> None:
     for steps in ((step("refused"),), (either("refused"), either("yes"))):
         with pytest.raises(AccessDenied):
             SignInOfAlice(*steps).begin()
@@ -209,7 +208,7 @@ def test_a_flow_goes_on_after_a_form_where_it_was() -> None:
     assert len(alice.succeeded) == 2
 
 
-def test_an_alternative_that_fails_after_its_form_gives_way_to_the_next() -> None:
+def test_a_failed_alternative_gives_way_to_the_next() -> None:
     first = sub_flow(step("form"), step("not set up"), requirement=ALTERNATIVE)
     alice = SignInOfAlice(first, either("other form"))
     assert alice.begin() is WAITING

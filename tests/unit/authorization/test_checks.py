@@ -103,7 +103,7 @@ async def test_a_request_ends_differently_without_the_check(name: str) -> None:
     assert await outcome(CHECKS) != await outcome(rest)
 
 
-def test_nothing_is_sent_to_a_client_before_its_redirect_uri_was_verified() -> None:
+def test_no_response_before_the_redirect_uri_is_verified() -> None:
     """Attacks C3."""
     order = list(CHECKS)
     before = order[: order.index("redirect_uri") + 1]
@@ -376,9 +376,7 @@ async def test_the_only_redirect_uri_may_be_left_out_without_openid() -> None:
     ("mode", "answered_by"),
     [("form_post", ResponseMode.FORM_POST), ("fragment", ResponseMode.FRAGMENT), ("x", "query")],
 )
-async def test_a_refused_response_type_is_answered_in_the_requested_mode(
-    mode: str, answered_by: str
-) -> None:
+async def test_a_refused_response_type_uses_the_requested_mode(mode: str, answered_by: str) -> None:
     """OAuth 2.0 Form Post Response Mode §2: errors are posted too."""
     asked = draft(client_entry(), {"response_type": None, "response_mode": mode})
     with pytest.raises(OAuthError):

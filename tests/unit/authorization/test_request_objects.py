@@ -76,7 +76,7 @@ async def test_a_certificate_and_a_secret_verify_too(
         assert (await sent(signed(SECRET, algorithm))).nonce == "of the object"
 
 
-async def test_an_unsigned_one_is_accepted_where_the_client_chose_no_algorithm() -> None:
+async def test_an_unsigned_object_is_accepted_without_a_set_algorithm() -> None:
     token = signed(None, "none")
     for chosen in ("", "any", "none"):
         entry = client_entry({"request.object.signature.alg": chosen})

@@ -102,7 +102,7 @@ def test_a_signed_response_is_for_the_client_and_short_lived(
     client = client_entry({"authorization.signed.response.alg": chosen}).client
     found = delivered(ResponseMode(mode), {"code": "c"}, client=client)
     assert list(found) == ["response"]
-    claims = realm_entry().key_ring.verify(found["response"], NOW)
+    claims = realm_entry().key_ring.verify_token(found["response"], NOW)
     lasts = int((NOW + timedelta(minutes=1)).timestamp())
     assert claims == {"state": "s", "iss": ISSUER, "code": "c", "aud": "app", "exp": lasts}
     assert header_of(found["response"])["alg"] == algorithm

@@ -72,7 +72,7 @@ def test_a_malformed_one_is_refused_as_such(stored: dict[str, str]) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_largest_request_that_the_checks_accept_can_be_restored() -> None:
+async def test_the_largest_accepted_request_can_be_restored() -> None:
     sizes = {
         name: LONGEST_PARAMETERS[name] for name in ("state", "nonce", "login_hint", "acr_values")
     }

@@ -18,13 +18,13 @@ from tests.support.stored_values import client
 
 
 def _trusted(name: str | x509.Name) -> ClientCertificate:
-    leaf = X509CertificateParser().parse(issue(name, None).der)
+    leaf = X509CertificateParser().parse_certificate(issue(name, None).der)
     evidence = CertificateEvidence(leaf, ProxyVerdict.VERIFIED, "nginx")
     return ClientCertificate(evidence, TrustLevel.TRUSTED)
 
 
 @pytest.mark.parametrize("pattern", ["false", "true"])
-def test_each_certificate_is_compared_with_the_name_of_each_client(pattern: str) -> None:
+def test_each_certificate_is_compared_with_each_clients_name(pattern: str) -> None:
     """Attack A15: what one certificate or client was found to be says nothing of another."""
     one, other = (
         with_attributes(

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gateway.certificates.trust import REFUSED_BYTES, REMEMBERED_BYTES
-from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke
+from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke_certificate
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import (
@@ -172,15 +172,15 @@ def test_revocation_takes_effect_on_the_next_use(own_zoo: Zoo) -> None:
     reader = reader_of(own_zoo)
     der = own_zoo["valid"].der
     assert reader.read(der, verified_by_proxy=True).trust_level is TRUSTED
-    revoke(own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC))
+    revoke_certificate(
+        own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC)
+    )
     refused = reader.read(der, verified_by_proxy=True)
     assert refused.trust_level is REFUSED
     assert refused.reason == "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"
 
 
-def test_an_authority_that_leaves_the_bundle_takes_its_certificates_with_it(
-    own_zoo: Zoo, tmp_path: Path
-) -> None:
+def test_a_removed_authority_takes_its_certificates_with_it(own_zoo: Zoo, tmp_path: Path) -> None:
     """A certificate that was found trusted is checked again after the bundle is replaced."""
     bundle = own_zoo.directory / TRUST_BUNDLE
     reader = EvaluatedCertificates(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
@@ -216,7 +216,7 @@ def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
 
     def is_remembered(kind: str) -> bool:
         der = certificate_zoo[kind].der
-        return parser.parse(der) is parser.parse(der)
+        return parser.parse_certificate(der) is parser.parse_certificate(der)
 
     assert all(map(is_remembered, ("valid", "wrong EKU", "weak key", "self-signed")))
     assert not is_remembered("huge 13 kB")
@@ -240,7 +240,7 @@ def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
     assert grown <= 1.2 * reader.remembered_bytes
 
 
-def test_ten_thousand_usual_certificates_are_remembered_while_they_are_in_use(pki: Path) -> None:
+def test_ten_thousand_certificates_in_use_are_remembered(pki: Path) -> None:
     """Performance: thousands of devices at the cost of one, within the bytes that are allowed.
 
     Half of a cache holds what is in use.
@@ -252,22 +252,22 @@ def test_ten_thousand_usual_certificates_are_remembered_while_they_are_in_use(pk
     assert 10_000 * reader.rule.remembered_bytes <= REMEMBERED_BYTES / 2
 
 
-def test_made_up_certificates_take_little_memory_and_no_place_of_trusted_ones(pki: Path) -> None:
+def test_made_up_certificates_evict_no_trusted_ones(pki: Path) -> None:
     """Attack A17: each is one that no other request had, signed by no authority."""
     device = _der(pki / "device-1.crt")
     clock = SetClock(datetime.now(UTC))
     reader = EvaluatedCertificates(AuthorityFile(pki / TRUST_BUNDLE), None, clock)
     assert reader.read(device, verified_by_proxy=True).identifies
-    known, trusted = reader.parser.parse(device), reader.remembered_bytes
+    known, trusted = reader.parser.parse_certificate(device), reader.remembered_bytes
     made_up = (device[-4:-2] + number.to_bytes(2) for number in range(4_001))
     # One of them can be the signature of the authority.
     for signature in [each for each in made_up if each != device[-4:]][:4_000]:
         assert not reader.read(device[:-4] + signature, verified_by_proxy=True).identifies
-    assert reader.parser.parse(device) is known
+    assert reader.parser.parse_certificate(device) is known
     assert reader.remembered_bytes - trusted <= UNPROVEN_BYTES + REFUSED_BYTES < 8 * 1024 * 1024
 
 
-def test_a_remembered_path_is_searched_again_when_another_may_count() -> None:
+def test_a_cached_path_is_searched_again_if_another_may_count() -> None:
     """Both anchors have the same key; the second one begins before the first one ends."""
     old = issue("root", None, CA, days=(-9, 2))
     new = issue("root", None, CA, key=old.key, days=(1, 9))
@@ -384,7 +384,7 @@ def _with_many_names(key: ec.EllipticCurvePrivateKey, number: int) -> bytes:
     return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.DER)
 
 
-def test_registered_anchors_need_no_word_of_the_proxy_and_take_what_the_client_sends(
+def test_anchors_need_no_verdict_of_the_proxy_but_the_sent_chain(
     certificate_zoo: Zoo,
 ) -> None:
     """Attacks A6, A14; decision 0020."""
@@ -430,7 +430,7 @@ def test_a_changed_file_of_authorities_is_parsed_beside_requests(tmp_path: Path)
         return longest, await factory.gateway()
 
     def is_found(authorities: X509Authorities, node: Node) -> bool:
-        leaf = X509CertificateParser().parse(issue("leaf", node).der)
+        leaf = X509CertificateParser().parse_certificate(issue("leaf", node).der)
         return authorities.find_path(leaf, (), frozenset(), datetime.now(UTC)).path is not None
 
     async def read() -> None:

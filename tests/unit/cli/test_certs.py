@@ -102,7 +102,7 @@ def test_init_makes_a_pki_that_openssl_accepts(directory: Path) -> None:
         ("user.crt", "CN=alice,OU=People,O=Realmgate Demonstration"),
     ],
 )
-def test_the_demonstration_certificates_have_the_subjects_the_realm_file_names(
+def test_demonstration_certificates_match_the_realm_file(
     directory: Path, certificate: str, subject: str
 ) -> None:
     result = openssl(
@@ -182,7 +182,7 @@ def test_a_faulty_server_name_is_refused_and_nothing_is_made(tmp_path: Path, nam
     assert not (tmp_path / "certs").exists()
 
 
-def test_authorities_have_rsa_keys_which_are_verified_fast_and_all_others_are_on_p256(
+def test_authorities_have_rsa_keys_and_all_others_p256(
     directory: Path,
 ) -> None:
     assert run("client", "press", "--directory", str(directory)).exit_code == 0
@@ -204,7 +204,7 @@ def test_rsa_is_made_on_request(tmp_path: Path) -> None:
     assert "Public-Key: (2048 bit)" in text
 
 
-def test_client_issues_a_certificate_with_the_names_and_days_asked_for(directory: Path) -> None:
+def test_client_issues_a_certificate_of_given_names_and_days(directory: Path) -> None:
     result = run(
         *("client", "press-7", "--directory", str(directory), "--days", "3"),
         *("--dns", "press-7.example.org", "--uri", "spiffe://example.org/press-7"),
@@ -249,7 +249,7 @@ def test_a_faulty_client_order_exits_2_and_changes_nothing(
     assert contents(directory) == before
 
 
-def test_server_issues_the_certificate_again_with_its_names_and_further_ones(
+def test_server_reissues_its_certificate_with_further_names(
     directory: Path,
 ) -> None:
     before = contents(directory)
@@ -265,7 +265,7 @@ def test_server_issues_the_certificate_again_with_its_names_and_further_ones(
     assert {name for name in FILES if after[name] != before[name]} == {"server.crt", "server.key"}
 
 
-def test_server_can_be_told_to_wait_until_a_name_is_missing_or_the_end_is_near(
+def test_server_may_wait_for_a_missing_name_or_a_near_expiry(
     directory: Path,
 ) -> None:
     """Server certificates live 397 days."""
@@ -318,7 +318,7 @@ def test_crl_issues_the_lists_again_and_keeps_what_was_revoked(directory: Path) 
     assert "certificate revoked" in verify(directory, "device-1.crt", "sslclient")
 
 
-def test_crl_can_be_told_to_wait_until_the_lists_are_about_to_expire(directory: Path) -> None:
+def test_crl_may_wait_until_the_lists_are_about_to_expire(directory: Path) -> None:
     """Lists live 30 days: a timer with 7 days of notice does nothing on the first day."""
     before = contents(directory)
     common = ("crl", "--directory", str(directory), "--if-expiring-within")
@@ -348,9 +348,7 @@ def test_a_folder_that_cannot_be_written_fails_in_one_line(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("form", ["PEM", "escaped", "quoted", "DER", "chain"])
-def test_show_reads_every_form_in_which_people_hold_a_certificate(
-    directory: Path, form: str
-) -> None:
+def test_show_reads_every_common_certificate_format(directory: Path, form: str) -> None:
     pem = (directory / "device-2.crt").read_bytes()
     certificate = x509.load_pem_x509_certificate(pem)
     der = certificate.public_bytes(Encoding.DER)

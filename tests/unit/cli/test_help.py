@@ -50,9 +50,7 @@ def test_an_option_that_does_not_exist_ends_with_2(name: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["redirect", "FORWARD", "elsewhere"])
-def test_what_plain_http_does_is_given_in_small_letters_or_capitals(
-    given: str, tmp_path: Path
-) -> None:
+def test_plain_http_is_given_in_small_letters_or_capitals(given: str, tmp_path: Path) -> None:
     asked = ["nginx", "render", "--output", str(tmp_path), "--upstream", "127.0.0.1:1"]
     done = CliRunner().invoke(main, [*asked, "--certificates", "/c", "--plain-http", given])
     assert done.exit_code == (2 if given == "elsewhere" else 0), done.output

@@ -57,9 +57,7 @@ def found(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_from_a_folder_without_state_a_command_refuses_and_makes_nothing(
-    command: str, elsewhere: Path
-) -> None:
+def test_without_state_a_command_refuses_and_creates_nothing(command: str, elsewhere: Path) -> None:
     before = found(elsewhere)
     done = run(command)
     assert done.exit_code == 2, done.output
@@ -84,7 +82,7 @@ def test_what_begins_a_database_makes_it_where_it_is_told(command: str, elsewher
     assert (elsewhere / "state" / "realmgate.db").exists()
 
 
-def test_where_database_and_key_are_given_no_state_folder_is_needed(elsewhere: Path) -> None:
+def test_with_database_and_key_no_state_folder_is_needed(elsewhere: Path) -> None:
     before = found(elsewhere)
     environment = {
         "REALMGATE_DATABASE_URL": f"sqlite:///{elsewhere.parent}/other.db",
@@ -96,7 +94,7 @@ def test_where_database_and_key_are_given_no_state_folder_is_needed(elsewhere: P
     assert found(elsewhere) == before
 
 
-def test_a_database_without_the_key_that_opens_it_is_not_given_a_new_one(elsewhere: Path) -> None:
+def test_a_database_without_its_key_gets_no_new_one(elsewhere: Path) -> None:
     """A key made here would seal what no gateway could open."""
     environment = {"REALMGATE_DATABASE_URL": f"sqlite:///{elsewhere.parent}/other.db"}
     assert run("migrate", environment).exit_code == 0

@@ -39,7 +39,7 @@ def listed(realmgate: Realmgate) -> list[dict[str, Any]]:
     return [key for key in found if key["algorithm"] not in _OTHERS]
 
 
-def test_a_rotation_is_announced_for_two_minutes_and_the_listing_shows_both_keys(
+def test_a_rotation_is_announced_for_two_minutes_and_lists_both(
     realmgate: Realmgate,
 ) -> None:
     (old,) = listed(realmgate)

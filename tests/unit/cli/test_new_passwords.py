@@ -49,7 +49,7 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-def test_a_password_that_breaks_a_rule_is_refused_and_nothing_is_made(shell: Shell) -> None:
+def test_a_password_that_breaks_a_rule_creates_nothing(shell: Shell) -> None:
     refused = shell.set_password("create", "short 1")
     assert refused.exit_code == 2
     assert refused.stderr == "Error: Invalid password: minimum length 8.\n"
@@ -79,7 +79,7 @@ def test_a_list_that_is_away_is_named_with_its_folder(shell: Shell) -> None:
     assert "password-blacklists" in refused.stderr
 
 
-def test_without_a_terminal_no_password_is_asked_for_and_the_way_is_named(shell: Shell) -> None:
+def test_without_a_terminal_the_error_names_the_other_way(shell: Shell) -> None:
     create = ("user", "create", "alice", "--realm", "demo", "--set-password")
     done = subprocess.run(
         [sys.executable, "-m", "gateway", *create],

@@ -13,7 +13,7 @@ from gateway.doctor.nginx_syntax import (
     MOST_NESTED,
     Directive,
     SyntaxProblem,
-    parse,
+    parse_configuration,
     read_configuration,
     read_dump,
 )
@@ -63,13 +63,13 @@ def shape(directives: tuple[Directive, ...]) -> Tree:
 
 @given(TREES, st.data())
 def test_what_is_written_is_read_again(tree: Tree, data: st.DataObject) -> None:
-    assert shape(parse(written(tree, data), "a")) == tree
+    assert shape(parse_configuration(written(tree, data), "a")) == tree
 
 
 @given(st.text(st.sampled_from("ab \n;{}\"'\\$#)")))
 def test_any_text_is_parsed_or_refused_with_a_line_of_it(text: str) -> None:
     try:
-        parse(text, "a")
+        parse_configuration(text, "a")
     except SyntaxProblem as problem:
         assert 1 <= problem.place.line <= text.count("\n") + 1
 
@@ -104,33 +104,33 @@ def test_any_text_is_parsed_or_refused_with_a_line_of_it(text: str) -> None:
 def test_words_end_where_nginx_ends_them(text: str, words: list[str] | None) -> None:
     if words is None:
         with pytest.raises(SyntaxProblem):
-            parse(text, "a")
+            parse_configuration(text, "a")
         return
-    (directive,) = parse(text, "a")
+    (directive,) = parse_configuration(text, "a")
     assert [directive.name, *directive.arguments] == words
 
 
 def test_lines_are_those_of_the_first_word() -> None:
-    (http,) = parse("\n# a\nhttp\n{\n  server # b\n {\n listen\n 80; } }", "a")
+    (http,) = parse_configuration("\n# a\nhttp\n{\n  server # b\n {\n listen\n 80; } }", "a")
     assert http.place == FilePlace("a", 3)
     (server,) = http.block or ()
     assert (server.place.line, (server.block or ())[0].place.line) == (5, 7)
 
 
 def test_blocks_are_nested_to_a_limit() -> None:
-    parse("a {" * MOST_NESTED + "}" * MOST_NESTED, "a")
+    parse_configuration("a {" * MOST_NESTED + "}" * MOST_NESTED, "a")
     with pytest.raises(SyntaxProblem, match="nested"):
-        parse("a {" * (MOST_NESTED + 1) + "}" * (MOST_NESTED + 1), "a")
+        parse_configuration("a {" * (MOST_NESTED + 1) + "}" * (MOST_NESTED + 1), "a")
 
 
-def test_includes_are_resolved_against_the_main_file_in_their_order(tmp_path: Path) -> None:
+def test_includes_resolve_against_the_main_file_in_order(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
     (tmp_path / "nginx.conf").write_text("http { include sites/*.conf; include none*; }")
     (tmp_path / "sites/b.conf").write_text("server { server_name b; }")
     (tmp_path / "sites/a.conf").write_text("server { include sites/name; }")
     (tmp_path / "sites/name").write_text("\nserver_name a;")
     servers = NginxConfiguration(read_configuration(tmp_path / "nginx.conf")).servers
-    assert [sorted(server.names) for server in servers] == [["a"], ["b"]]
+    assert [sorted(server.server_names) for server in servers] == [["a"], ["b"]]
     (name,) = servers[0].scope.own("server_name")
     assert name.place == FilePlace(str(tmp_path / "sites/name"), 2)
 
@@ -160,6 +160,6 @@ def test_the_output_of_nginx_is_split_into_its_files() -> None:
 )
 def test_one_header_of_a_block_replaces_all_those_around_it(own: str, value: str | None) -> None:
     text = f"http {{ proxy_set_header A outer; server {{ location / {{ {own} }} }} }}"
-    (location,) = NginxConfiguration(parse(text, "a")).locations
+    (location,) = NginxConfiguration(parse_configuration(text, "a")).locations
     header = location.scope.headers().get("a")
     assert (header and header.arguments[1]) == value

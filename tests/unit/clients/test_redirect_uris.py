@@ -53,7 +53,7 @@ def test_the_corpus_differs_from_keycloak_only_where_it_says_why() -> None:
 
 
 @given(HOSTILE)
-def test_what_is_accepted_stays_at_the_registered_host_and_below_its_path(text: str) -> None:
+def test_an_accepted_uri_stays_at_the_registered_host_and_path(text: str) -> None:
     for uri in (text, f"https://app.example/app/{text}", f"https://app.example{text}"):
         if not REGISTERED.match(uri, BASE):
             continue
@@ -75,9 +75,7 @@ def test_any_text_gets_a_verdict(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["code", "STATE", "%73tate", "iss", "response", "access_token"])
 @pytest.mark.parametrize("mark", ["?a=b&", "#", "?"])
-def test_parameters_of_a_response_may_stand_there_where_the_client_says_so(
-    name: str, mark: str
-) -> None:
+def test_response_parameters_may_be_there_if_the_client_says_so(name: str, mark: str) -> None:
     """Keycloak: 26.7, `allow.oidc.params.in.redirect.uris`."""
     uri = f"https://app.example/app/{mark}{name}=x"
     assert not REGISTERED.match(uri, BASE)

@@ -39,11 +39,11 @@ def test_an_altered_proof_is_refused(changes: list[tuple[int, str]]) -> None:
         characters[place] = character
     altered = "".join(characters)
     verifier = ProofSignatureVerifier()
-    assert verifier.verify(_PROOF).thumbprint == _KEY.thumbprint
+    assert verifier.verify_proof(_PROOF).thumbprint == _KEY.thumbprint
     if altered == _PROOF:
         return
     with pytest.raises(InvalidProof):
-        verifier.verify(altered)
+        verifier.verify_proof(altered)
 
 
 @given(_HEADER, _JSON, st.binary(max_size=70))
@@ -51,17 +51,19 @@ def test_any_header_is_refused_with_a_reason(
     header: dict[str, object], payload: dict[str, object], signature: bytes
 ) -> None:
     with pytest.raises(InvalidProof, match=r"^[ -!#-\[\]-~]+$"):
-        ProofSignatureVerifier().verify(assembled(header, payload, signature))
+        ProofSignatureVerifier().verify_proof(assembled(header, payload, signature))
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_refused(text: str) -> None:
     with pytest.raises(InvalidProof):
-        ProofSignatureVerifier().verify(text)
+        ProofSignatureVerifier().verify_proof(text)
 
 
 def test_the_thumbprint_is_that_of_the_specification() -> None:
     """RFC 7638 §3.1 and RFC 8037 §A.3."""
     keys = [ProofKey.new(algorithm) for algorithm in ("ES384", "EdDSA", "PS256")]
-    found = [ProofSignatureVerifier().verify(key.proof("GET", "https://a.test/")) for key in keys]
+    found = [
+        ProofSignatureVerifier().verify_proof(key.proof("GET", "https://a.test/")) for key in keys
+    ]
     assert [proof.thumbprint for proof in found] == [key.thumbprint for key in keys]

@@ -15,7 +15,7 @@ def encoded(key: bytes) -> str:
     return base64.b64encode(key).decode()
 
 
-def test_the_first_start_makes_a_private_file_that_later_starts_read(tmp_path: Path) -> None:
+def test_the_first_start_writes_a_private_file_for_later_starts(tmp_path: Path) -> None:
     path = tmp_path / "secrets" / "encryption.key"
     made = load_or_create_keys(path)
     assert [len(key) for key in made] == [32]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jwcrypto import jwe as other_jwe  # type: ignore[import-untyped] # it ships no types
 from jwcrypto import jwk as other_jwk
 
-from gateway.crypto.jwe import CANNOT_DECRYPT, MAX_JWE_LENGTH, encrypt, parse
+from gateway.crypto.jwe import CANNOT_DECRYPT, MAX_JWE_LENGTH, encrypt, parse_jwe
 from gateway.crypto.realm_keys import PyJwtKeyRing
 from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
@@ -261,7 +261,7 @@ def test_the_header_is_checked_before_a_key_is_used(
 )
 def test_what_is_no_compact_jwe_is_refused(token: str) -> None:
     with pytest.raises(InvalidToken):
-        parse(token)
+        parse_jwe(token)
 
 
 _PART: Final = st.one_of(st.text(max_size=20), st.binary(max_size=40).map(base64url.encode))

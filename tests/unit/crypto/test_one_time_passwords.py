@@ -61,9 +61,7 @@ def test_codes_of_time_are_those_of_rfc_6238(at: int, algorithm: str, code: str)
 
 
 @pytest.mark.parametrize(("counter", "code"), list(enumerate(COUNTED)))
-def test_counted_codes_are_those_of_rfc_4226_and_move_the_counter_on(
-    counter: int, code: str
-) -> None:
+def test_counted_codes_follow_rfc_4226_and_advance_the_counter(counter: int, code: str) -> None:
     found = match(code, subType="hotp", counter=counter)
     assert found is not None
     assert found.step == counter
@@ -96,24 +94,24 @@ def test_a_code_of_time_matches_once_and_then_none_before_it() -> None:
     assert [one.step for one in found if one is not None] == [4]
 
 
-def test_the_initial_counter_of_a_policy_keeps_no_code_of_time_out() -> None:
+def test_the_initial_counter_does_not_affect_time_based_codes() -> None:
     """Keycloak stores it in either kind of credential."""
     assert match(COUNTED[3], window=1, at=3 * 30, counter=6) is not None
     assert match(COUNTED[3], window=1, at=3 * 30, counter=5) is None
 
 
-def test_codes_of_time_that_may_be_used_again_change_nothing_and_counted_ones_never_may() -> None:
+def test_reusable_time_codes_change_nothing_and_counted_ones_do() -> None:
     assert match(COUNTED[3], at=3 * 30, counter=9, reusable=True) == CodeMatch(3, None)
     counted = match(COUNTED[3], subType="hotp", counter=3, reusable=True)
     assert counted is not None
     assert counted.advanced is not None
 
 
-def test_the_first_of_all_codes_is_not_looked_for_before_the_beginning() -> None:
+def test_the_first_code_is_not_sought_before_the_epoch() -> None:
     assert match(COUNTED[0], window=2, at=10) is not None
 
 
-def test_a_counted_code_may_be_ahead_by_the_window_and_never_behind() -> None:
+def test_a_counted_code_may_lead_by_the_window_and_never_lag() -> None:
     found = [match(code, window=2, subType="hotp", counter=3) for code in COUNTED]
     assert [one.step for one in found if one is not None] == [3, 4, 5]
 
@@ -171,7 +169,7 @@ def test_nothing_but_the_digits_is_the_code(code: str) -> None:
     ],
     ids=str,
 )
-def test_a_credential_that_makes_no_codes_is_unreadable_and_no_open_door(
+def test_a_credential_without_codes_is_unreadable_and_refused(
     made: dict[str, Any],
 ) -> None:
     with pytest.raises(SecretUnreadable) as refused:

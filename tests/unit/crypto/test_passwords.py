@@ -100,7 +100,7 @@ IMPORTED = {
 
 
 @pytest.mark.parametrize("stored", IMPORTED.values(), ids=IMPORTED.keys())
-def test_hashes_made_elsewhere_verify_and_only_with_their_password(
+def test_foreign_hashes_verify_only_with_their_password(
     stored: tuple[str, str],
 ) -> None:
     assert verify_password(Secret("pässword"), *stored)
@@ -108,7 +108,7 @@ def test_hashes_made_elsewhere_verify_and_only_with_their_password(
         assert not verify_password(Secret(wrong), *stored)
 
 
-def test_a_pbkdf2_hash_is_what_hashlib_computes_in_keycloaks_bytes() -> None:
+def test_a_pbkdf2_hash_matches_hashlib_in_keycloaks_format() -> None:
     made, secret = hash_password(Secret("pässword"), "pbkdf2-sha256", 27500)
     assert made == (
         '{"hashIterations":27500,"algorithm":"pbkdf2-sha256","additionalParameters":{}}'
@@ -120,7 +120,7 @@ def test_a_pbkdf2_hash_is_what_hashlib_computes_in_keycloaks_bytes() -> None:
     assert secret == f'{{"value":"{b64(value)}","salt":"{b64(salt)}","additionalParameters":{{}}}}'
 
 
-def test_the_default_is_argon2id_with_keycloaks_cost_in_keycloaks_bytes() -> None:
+def test_the_default_is_argon2id_with_keycloaks_cost_and_format() -> None:
     made, secret = hash_password(Secret("pässword"))
     assert made == (
         '{"hashIterations":5,"algorithm":"argon2","additionalParameters":{"hashLength":["32"],'
@@ -175,7 +175,7 @@ def test_accents_composed_otherwise_are_the_same_password() -> None:
     assert verify_password(Secret(decomposed), *imported)
 
 
-def test_longer_than_1024_characters_is_refused_and_never_computed() -> None:
+def test_longer_than_1024_characters_is_refused_uncomputed() -> None:
     """attacks: D12."""
     stored = keycloak("pbkdf2-sha256", 1, pbkdf2("sha256", "x" * 1025, 32, 1))
     assert not verify_password(Secret("x" * 1025), *stored)
@@ -225,7 +225,7 @@ def test_an_unknown_algorithm_is_refused_by_name(name: str) -> None:
         ("[" * 100_000, "{}"),
     ],
 )
-def test_a_credential_that_cannot_be_computed_is_told_not_believed(stored: tuple[str, str]) -> None:
+def test_a_credential_that_cannot_be_computed_is_reported(stored: tuple[str, str]) -> None:
     with pytest.raises(SecretUnreadable):
         verify_password(Secret("p"), *stored)
 
@@ -241,14 +241,14 @@ def test_a_credential_that_cannot_be_computed_is_told_not_believed(stored: tuple
         (None, None, True),
     ],
 )
-def test_a_hash_made_otherwise_than_the_realm_asks_needs_a_new_one(
+def test_a_hash_unlike_the_realms_rule_needs_a_new_one(
     algorithm: str | None, iterations: int | None, *, expected: bool
 ) -> None:
     stored = keycloak("pbkdf2-sha256", 1000, pbkdf2("sha256", "p", 32))
     assert needs_rehash(*stored, algorithm, iterations) is expected
 
 
-def test_a_weaker_argon2_needs_a_new_hash_and_the_default_one_does_not() -> None:
+def test_a_weaker_argon2_needs_a_new_hash_the_default_does_not() -> None:
     assert not needs_rehash(*hash_password(Secret("p")))
     weaker = keycloak("argon2", 5, bytes(32), with_parameters(memory="256"))
     assert needs_rehash(*weaker)
@@ -260,10 +260,10 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
         stored = await hasher.hash(
             Secret("p"), realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
-        assert await hasher.check(
+        assert await hasher.check_password(
             Secret("p"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
-        assert not await hasher.check(
+        assert not await hasher.check_password(
             Secret("q"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
         )
     finally:
@@ -278,7 +278,9 @@ async def test_who_hashes_stands_back_for_who_answers() -> None:
     """Performance: tokens beside logins. The kernel shares a core by the niceness of threads."""
     before = _threads()
     hasher = PooledPasswordHasher(threads=2)
-    await hasher.check(Secret("p"), None, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1)
+    await hasher.check_password(
+        Secret("p"), None, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
+    )
     niceness = {os.getpriority(os.PRIO_PROCESS, thread) for thread in _threads() - before}
     assert niceness == {min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)}
     hasher.close()
@@ -288,13 +290,17 @@ async def test_more_hashes_than_may_wait_are_shed_and_room_comes_back() -> None:
     hasher = PooledPasswordHasher(1, waiting=1)
     work = [
         asyncio.create_task(
-            hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=200_000)
+            hasher.check_password(
+                Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=200_000
+            )
         )
         for _ in range(3)
     ]
     said = await asyncio.gather(*work, return_exceptions=True)
     assert [type(one) for one in said] == [bool, bool, Overloaded]
-    await hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=1)
+    await hasher.check_password(
+        Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=1
+    )
     hasher.close()
 
 
@@ -392,7 +398,7 @@ def test_the_dearest_kinds_are_bounded() -> None:
     assert {int(dict(cost.kind[1])["memory"]) for cost in found} == {320, 384, 448, 512}
 
 
-def test_a_password_that_is_right_is_so_whatever_a_new_hash_would_take() -> None:
+def test_a_right_password_is_right_whatever_a_rehash_costs() -> None:
     made = hash_password(Secret("x"), "pbkdf2-sha256", 2)
     assert check_password(Secret("x"), made, "pbkdf2-sha512", 1)
 
@@ -447,7 +453,7 @@ def test_a_stored_hash_above_the_maximum_is_never_computed(stored: tuple[str, st
 
 
 @pytest.mark.parametrize("stored", TOO_EXPENSIVE.values(), ids=TOO_EXPENSIVE.keys())
-def test_a_stored_hash_above_the_maximum_is_a_wrong_password_of_equal_cost(
+def test_a_hash_above_the_maximum_fails_at_equal_cost(
     monkeypatch: pytest.MonkeyPatch, stored: tuple[str, str]
 ) -> None:
     rounds: list[int] = []
@@ -469,7 +475,7 @@ def test_a_stored_hash_above_the_maximum_is_a_wrong_password_of_equal_cost(
     ("algorithm", "most"),
     [("argon2", 73), ("pbkdf2", 3_000_000), ("pbkdf2-sha512", 1_500_000)],
 )
-def test_a_rule_above_the_maximum_costs_the_maximum_and_makes_no_new_hash(
+def test_a_rule_above_the_maximum_costs_it_and_never_rehashes(
     monkeypatch: pytest.MonkeyPatch, algorithm: str, most: int
 ) -> None:
     """Such a rule was stored by an earlier version."""
@@ -512,7 +518,7 @@ def test_one_block_of_a_long_pbkdf2_hash_is_computed(
 def test_a_scheme_with_another_digest_needs_no_second_entry() -> None:
     scheme = HashScheme("pbkdf2-sha384", 48, 1000, 1000, digest="sha384")
     algorithm = password_schemes.Pbkdf2(scheme)
-    made = algorithm.make("pässword", 1000)
+    made = algorithm.hash_password("pässword", 1000)
     assert made.value == hashlib.pbkdf2_hmac("sha384", "pässword".encode(), made.salt, 1000)
     assert algorithm.matches("pässword", made)
     assert not algorithm.matches("password", made)
@@ -527,7 +533,7 @@ together, made = threading.Barrier(8), []
 
 def hash_one():
     together.wait()
-    made.append(ALGORITHMS["argon2"].make("password", 1))
+    made.append(ALGORITHMS["argon2"].hash_password("password", 1))
 
 threads = [threading.Thread(target=hash_one) for _ in range(8)]
 for thread in threads: thread.start()

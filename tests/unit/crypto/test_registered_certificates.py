@@ -27,7 +27,7 @@ def _certificate() -> x509.Certificate:
 
 
 OWN, OTHER = _certificate(), _certificate()
-LEAF = X509CertificateParser().parse(OWN.public_bytes(Encoding.DER))
+LEAF = X509CertificateParser().parse_certificate(OWN.public_bytes(Encoding.DER))
 
 
 def _base64(certificate: x509.Certificate) -> str:
@@ -73,7 +73,7 @@ async def test_a_certificate_or_a_key_by_value_is_found() -> None:
     assert not await _holds(_client())
 
 
-async def test_a_new_key_set_is_fetched_where_the_known_one_lacks_the_certificate() -> None:
+async def test_a_certificate_missing_from_the_key_set_causes_a_fetch() -> None:
     remote = _client(key_set_url=URL, uses_key_set_url=True)
     documents = ServedKeySets(_set(OTHER), _set(OTHER, OWN))
     assert await _holds(remote, documents)

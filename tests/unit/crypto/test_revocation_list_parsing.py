@@ -13,7 +13,7 @@ from cryptography.x509.oid import CRLEntryExtensionOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.revocation.downloads import parse_revocation_lists
+from gateway.crypto.revocation.downloaded_lists import parse_revocation_lists
 from gateway.crypto.revocation.list_set import RevocationListSet
 from gateway.crypto.revocation.revocation_list import (
     RevocationList,
@@ -113,7 +113,7 @@ def test_serial_numbers_are_found_in_full_alone(numbers: set[int], others: list[
     stored = SerialNumbers(0)
     for number in numbers:
         content = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
-        stored.add(bytes((len(content),)) + content)
+        stored.add_number(bytes((len(content),)) + content)
     near = [near for number in numbers for near in (number << 8, number >> 8, number + 1, -number)]
     for number in (*numbers, *others, *near):
         assert (number in stored) == (number in numbers)
@@ -125,7 +125,7 @@ def test_no_number_is_found_across_the_border_of_two_others() -> None:
     across = b"\x00\x81" + filler + bytes((len(second),))
     stored = SerialNumbers(0)
     for content in (first, second):
-        stored.add(bytes((len(content),)) + content)
+        stored.add_number(bytes((len(content),)) + content)
     assert [int.from_bytes(each) in stored for each in (first, second, across)] == [
         True,
         True,
@@ -156,7 +156,7 @@ def _of(key: Any, hashed: Any = hashes.SHA256(), **options: Any) -> RevocationLi
     return parse_revocation_list(signed.public_bytes(Encoding.DER))
 
 
-def test_lists_are_verified_with_every_kind_of_key_that_authorities_have() -> None:
+def test_lists_are_verified_with_every_kind_of_authority_key() -> None:
     rsa_key = rsa.generate_private_key(65537, 2048)
     edwards = ed25519.Ed25519PrivateKey.generate()
     pss = padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.DIGEST_LENGTH)
@@ -182,7 +182,7 @@ def test_a_list_is_verified_for_an_authority_that_comes_later() -> None:
     assert lists.find_list(_authority(ec.generate_private_key(ec.SECP256R1()))) is None
 
 
-def test_a_list_that_does_not_name_all_that_is_revoked_is_unusable_with_its_reason() -> None:
+def test_an_incomplete_list_is_unusable_with_its_reason() -> None:
     """Spec: RFC 5280 §5.2.4, §5.2.5, §5.3.3."""
     indirect = x509.CertificateIssuer([x509.DirectoryName(NAME)])
     odd = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.99999.1"), b"\x05\x00")
@@ -218,7 +218,7 @@ def test_a_list_that_does_not_name_all_that_is_revoked_is_unusable_with_its_reas
         assert lists.reason(AUTHORITY) == found.incomplete
 
 
-def test_a_document_has_lists_in_pem_one_after_another_or_one_in_der() -> None:
+def test_a_document_has_pem_lists_or_one_der_list() -> None:
     signed = _builder([_entry(5)]).sign(EC, hashes.SHA256())
     pem = signed.public_bytes(Encoding.PEM)
     for document, count in ((pem * 3, 3), (b"text\n" + pem + b"\n", 1), (_der(_entry(5)), 1)):

@@ -58,11 +58,11 @@ def test_keys_for_others_and_for_ourselves_never_meet(
     ours = ring.sign_for_ourselves(CLAIMS, NOW)
     assert ring.verify_of_ourselves(ours, NOW) == CLAIMS
     with pytest.raises(InvalidToken):
-        ring.verify(ours, NOW)
+        ring.verify_token(ours, NOW)
     for algorithm in (SignatureAlgorithm.ES256, SecretAlgorithm.HS512):
         for kind in ("Bearer", None, ["Refresh"], {"typ": "Refresh"}):
             theirs = ring.sign({"typ": kind}, algorithm, NOW)
-            assert ring.verify(theirs, NOW) == {"typ": kind}
+            assert ring.verify_token(theirs, NOW) == {"typ": kind}
             with pytest.raises(InvalidToken):
                 ring.verify_of_ourselves(theirs, NOW)
     assert [key["kid"] for key in ring.public_jwks(NOW)] == [public.kid]
@@ -94,7 +94,7 @@ def test_a_secret_key_signs_by_the_hash_of_its_algorithm(
     material = base64.b64decode(record.private_key.reveal())
     assert jwt.decode(token, material, algorithms=[algorithm.value]) == {"sub": "1"}
     assert header_of(token) == {"alg": algorithm, "typ": "at+jwt", "kid": record.kid}
-    assert ring.verify(token, NOW) == {"sub": "1"}
+    assert ring.verify_token(token, NOW) == {"sub": "1"}
     assert ring.public_jwks(NOW) == ()
 
 
@@ -106,7 +106,7 @@ def test_a_header_of_another_type_is_refused(
     header = {"alg": "HS512", "typ": header_type, "kid": secret.kid}
     token = assemble(header, {"typ": "Bearer"}, lambda text: hmac.digest(material, text, "sha512"))
     with pytest.raises(InvalidToken):
-        key_factory.ring((secret,)).verify(token, NOW)
+        key_factory.ring((secret,)).verify_token(token, NOW)
 
 
 def test_an_altered_token_and_one_of_another_realm_are_refused(

@@ -24,7 +24,7 @@ def test_what_was_sealed_is_returned_and_is_ascii(plaintext: str, context: str) 
     assert secrets.unseal(sealed, context) == plaintext
 
 
-def test_the_format_is_aes_256_gcm_with_the_context_as_associated_data() -> None:
+def test_the_format_is_aes_256_gcm_with_context_as_aad() -> None:
     version, named, text = AesGcmSecrets((OLD,)).seal("s3cret", "client-secret:r:c").split(".")
     raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     decryptor = Cipher(algorithms.AES256(OLD), modes.GCM(raw[:12], raw[-16:])).decryptor()
@@ -56,7 +56,7 @@ def test_no_altered_character_goes_unnoticed(position: int, character: str) -> N
             secrets.unseal(altered, "c")
 
 
-def test_spare_bits_of_the_last_character_do_not_make_a_second_text() -> None:
+def test_spare_bits_of_the_last_character_make_no_second_text() -> None:
     secrets = AesGcmSecrets((OLD,))
     sealed = secrets.seal("eighteen bytes txt", "c")  # 46 bytes in all: 4 spare bits
     twins = [sealed[:-1] + last for last in string.ascii_letters if last != sealed[-1]]
@@ -68,7 +68,7 @@ def test_spare_bits_of_the_last_character_do_not_make_a_second_text() -> None:
 @pytest.mark.parametrize(
     "sealed", ["", "v1", "plain text", "v1..", "v2.00000000.AAAA", "v1.00000000.", "v1.630dcd29.A"]
 )
-def test_what_was_never_sealed_is_refused_without_another_exception(sealed: str) -> None:
+def test_unsealed_text_is_refused_with_the_one_exception(sealed: str) -> None:
     with pytest.raises(SecretUnreadable):
         AesGcmSecrets((OLD,)).unseal(sealed, "c")
 

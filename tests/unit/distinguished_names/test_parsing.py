@@ -67,7 +67,7 @@ def test_every_written_form_of_a_name_is_read_as_the_same_name(text: str) -> Non
         ("jurisdictionCountryName=DE", name((("1.3.6.1.4.1.311.60.2.1.3", "DE"),))),
     ],
 )
-def test_escapes_and_keywords_are_read_as_rfc_4514_and_keycloak_say(
+def test_escapes_and_keywords_follow_rfc_4514_and_keycloak(
     text: str, expected: DistinguishedName
 ) -> None:
     """RFC 4514 §2.4 and §4; Keycloak's additional keywords."""

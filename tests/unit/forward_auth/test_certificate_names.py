@@ -48,15 +48,15 @@ MALFORMED = (
 
 @pytest.mark.parametrize("text", MATCHES)
 def test_a_name_of_the_certificate_matches(text: str) -> None:
-    assert CertificateName.parse(text).matches(CERTIFICATE)
+    assert CertificateName.parse_name(text).matches(CERTIFICATE)
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_another_name_does_not_match(text: str) -> None:
-    assert not CertificateName.parse(text).matches(CERTIFICATE)
+    assert not CertificateName.parse_name(text).matches(CERTIFICATE)
 
 
 @pytest.mark.parametrize("text", MALFORMED)
 def test_a_malformed_name_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        CertificateName.parse(text)
+        CertificateName.parse_name(text)

@@ -16,7 +16,7 @@ def _rule(name: str, *paths: str, methods: frozenset[str] | None = None) -> Rule
 
 def _found(rules: tuple[Rule, ...], path: str, method: str = "GET") -> str | None:
     table = SiteTable([Site("a", ("a.test",), ("staff",), rules)])
-    rule = table.find("a.test", None).find_rule(Target(method, "https", "a.test", path))
+    rule = table.find_site("a.test", None).find_rule(Target(method, "https", "a.test", path))
     return None if rule is None else rule.name
 
 
@@ -76,7 +76,7 @@ def test_an_unknown_host_has_no_site() -> None:
     assert table.site("b.test:8443") is table.site("a.test") is not None
     assert table.site("b.test") is None
     with pytest.raises(UnknownServer):
-        table.find("b.test", None)
+        table.find_site("b.test", None)
 
 
 def test_a_thousand_rules_cost_what_ten_do() -> None:
@@ -88,7 +88,7 @@ def test_a_thousand_rules_cost_what_ten_do() -> None:
         )
         table = SiteTable([Site("a", ("a.test",), ("staff",), (*rules, _rule("last", "/*")))])
         profile = cProfile.Profile()
-        site = table.find("a.test", None)
+        site = table.find_site("a.test", None)
         found = profile.runcall(site.find_rule, Target("GET", "https", "a.test", "/s/7"))
         assert found is not None
         assert found.name == "last"

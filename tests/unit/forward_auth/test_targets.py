@@ -51,7 +51,7 @@ def test_a_plain_path_is_itself(segments: list[str], slash: bool) -> None:  # no
 
 
 @given(st.text("abc/é€ ", max_size=20))
-def test_encoding_a_character_that_may_be_encoded_changes_nothing(text: str) -> None:
+def test_encoding_an_encodable_character_changes_nothing(text: str) -> None:
     encoded = "/" + "".join(
         character if character == "/" else "".join(f"%{byte:02x}" for byte in character.encode())
         for character in text
@@ -91,9 +91,7 @@ NO_HOSTS = (
 
 
 @pytest.mark.parametrize(("host", "canonical"), HOSTS.items())
-def test_a_host_is_compared_in_lower_case_without_the_port_of_its_scheme(
-    host: str, canonical: str
-) -> None:
+def test_hosts_compare_in_lower_case_without_the_default_port(host: str, canonical: str) -> None:
     assert canonical_host(host, "https") == canonical
     assert target_of(OriginalRequest("GET", "https", host, "/")).host == canonical
 

@@ -140,7 +140,7 @@ def test_without_the_path_as_sent_the_decoded_one_is_taken() -> None:
     assert split_path({"type": "http", "path": "/admin/ü"}) == ["admin", "ü"]
 
 
-def test_what_was_sent_unescaped_is_escaped_where_it_is_told_again() -> None:
+def test_unescaped_characters_of_a_path_are_escaped() -> None:
     scope = {"type": "http", "path": "", "raw_path": "/a%2Fb/ü%41?x=ü".encode()}
     assert escaped_path(scope) == "/a%2Fb/%C3%BC%41"
     assert split_path(scope) == ["a/b", "üA"]

@@ -9,7 +9,7 @@ READER = EdgeHeaderReader(NginxLookup().headers)
 
 
 def test_a_header_once_is_a_value() -> None:
-    headers = READER.read([(b"ssl-client-cert", b"A"), (b"authorization", b"Basic x")])
+    headers = READER.read_headers([(b"ssl-client-cert", b"A"), (b"authorization", b"Basic x")])
     assert headers.text(b"ssl-client-cert") == "A"
     assert headers.text(b"authorization") == "Basic x"
     assert headers.ambiguous is None
@@ -28,29 +28,29 @@ def test_a_header_once_is_a_value() -> None:
     ],
 )
 def test_a_header_twice_is_ambiguous(name: bytes) -> None:
-    assert READER.read([(name, b"A"), (name, b"A")]).ambiguous == name
+    assert READER.read_headers([(name, b"A"), (name, b"A")]).ambiguous == name
 
 
 @pytest.mark.parametrize(
     "name", [b"ssl_client_cert", b"ssl-client_cert", b"ssl_client_verify", b"x_forwarded_for"]
 )
 def test_an_underscored_spelling_is_ambiguous_even_alone(name: bytes) -> None:
-    headers = READER.read([(name, b"A")])
+    headers = READER.read_headers([(name, b"A")])
     assert headers.ambiguous == name
     assert headers.text(b"ssl-client-cert") is None
 
 
 def test_underscores_elsewhere_mean_nothing() -> None:
-    assert READER.read([(b"my_header", b"A"), (b"my_header", b"B")]).ambiguous is None
+    assert READER.read_headers([(b"my_header", b"A"), (b"my_header", b"B")]).ambiguous is None
 
 
 def test_the_certificate_header_has_the_configured_name() -> None:
     lookup = NginxLookup(LookupOptions(header="X-Client-Cert"))
-    headers = EdgeHeaderReader(lookup.headers).read([(b"x-client-cert", b"A")])
+    headers = EdgeHeaderReader(lookup.headers).read_headers([(b"x-client-cert", b"A")])
     assert headers.text(b"x-client-cert") == "A"
 
 
 def test_a_list_that_is_sent_in_parts_is_one_list() -> None:
-    headers = READER.read([(b"accept", b"a/b"), (b"accept", b"c/d")])
+    headers = READER.read_headers([(b"accept", b"a/b"), (b"accept", b"c/d")])
     assert headers.text(b"accept") == "a/b,c/d"
     assert headers.ambiguous is None

@@ -27,7 +27,7 @@ Peer = tuple[str, int] | None
         (None, b"another secret", False),
     ],
 )
-def test_with_a_secret_every_peer_must_know_it_and_a_tcp_peer_must_be_listed(
+def test_every_peer_needs_the_secret_and_tcp_peers_a_listing(
     peer: Peer, secret: bytes | None, *, accepted: bool
 ) -> None:
     assert ProxyTrust(NETWORKS, SECRET).accepts(peer, secret) is accepted

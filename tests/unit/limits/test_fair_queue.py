@@ -46,7 +46,7 @@ class QueueMachine(RuleBasedStateMachine):
         place, self.newest = (realm, network), self.newest + 1
         own = len(self.waiting.get(place, ()))
         try:
-            removed = self.queue.add(realm, network, self.newest, never)
+            removed = self.queue.add_job(realm, network, self.newest, never)
         except Overloaded:
             full = self.held(lambda one: one == place) >= ROOM.of_network
             others = [len(jobs) for one, jobs in self.waiting.items() if one[0] == realm]
@@ -67,7 +67,7 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.running) < THREADS)
     @rule()
     def take(self) -> None:
-        turn = self.queue.take()
+        turn = self.queue.take_turn()
         if turn is None:
             assert not any(self.waiting.values())
             return
@@ -95,7 +95,7 @@ class QueueMachine(RuleBasedStateMachine):
     def cancel(self, realm: str, network: str) -> None:
         jobs = self.waiting.get((realm, network))
         if jobs:
-            self.queue.remove(realm, network, jobs.pop(len(jobs) // 2))
+            self.queue.remove_job(realm, network, jobs.pop(len(jobs) // 2))
             self._forget_served()
 
     def _forget_served(self) -> None:
@@ -123,26 +123,26 @@ TestFairQueue.settings = settings(max_examples=150, stateful_step_count=60, dead
 def test_a_flood_of_one_network_takes_every_second_turn_at_most() -> None:
     queue: FairQueue[str] = FairQueue(Room(of_network=64, of_realm=200, in_all=200))
     for number in range(60):
-        queue.add("realm", "flood", f"flood {number}", lambda _: False)
-    queue.add("realm", "home", "home 0", lambda _: False)
+        queue.add_job("realm", "flood", f"flood {number}", lambda _: False)
+    queue.add_job("realm", "home", "home 0", lambda _: False)
     taken = []
     for number in range(10):
-        turn = queue.take()
+        turn = queue.take_turn()
         assert turn is not None
         taken.append(turn.network)
         queue.finish(turn, 0.1)
         if turn.network == "home":
-            queue.add("realm", "home", f"home {number}", lambda _: False)
+            queue.add_job("realm", "home", f"home {number}", lambda _: False)
     assert taken == ["flood", "home"] * 5
 
 
 def test_a_network_that_runs_nothing_goes_first() -> None:
     queue: FairQueue[str] = FairQueue(Room(of_network=64, of_realm=200, in_all=200))
     for job in ("1", "2", "3"):
-        queue.add("realm", "flood", job, lambda _: False)
-    running = queue.take()
-    queue.add("realm", "home", "4", lambda _: False)
-    following = queue.take()
+        queue.add_job("realm", "flood", job, lambda _: False)
+    running = queue.take_turn()
+    queue.add_job("realm", "home", "4", lambda _: False)
+    following = queue.take_turn()
     assert running is not None
     assert following is not None
     assert (running.job, following.job) == ("1", "4")
@@ -151,7 +151,7 @@ def test_a_network_that_runs_nothing_goes_first() -> None:
 def test_the_newest_job_of_the_flood_gives_way_in_a_full_realm() -> None:
     queue: FairQueue[str] = FairQueue(Room(of_network=6, of_realm=6, in_all=100))
     for number in range(6):
-        queue.add("realm", "flood", str(number), lambda _: False)
-    assert queue.add("realm", "home", "home", lambda _: False) == ["5"]
+        queue.add_job("realm", "flood", str(number), lambda _: False)
+    assert queue.add_job("realm", "home", "home", lambda _: False) == ["5"]
     with pytest.raises(Overloaded):
-        queue.add("realm", "flood", "6", lambda _: False)
+        queue.add_job("realm", "flood", "6", lambda _: False)

@@ -110,7 +110,7 @@ async def test_networks_of_a_realm_take_turns(threads: FairThreads) -> None:
     assert order == ["2001:db8::1", "192.0.2.1", "2001:db8::2"]
 
 
-async def test_the_realm_with_the_most_waiting_gives_way_where_all_is_full(
+async def test_the_realm_with_the_most_waiting_gives_way_when_full(
     threads: FairThreads,
 ) -> None:
     gate, blocking = await _blocked(threads)
@@ -128,7 +128,7 @@ async def test_the_realm_with_the_most_waiting_gives_way_where_all_is_full(
     assert not any(isinstance(one, Overloaded) for one in said[: 1 + len(kept)])
 
 
-async def test_cancelled_work_that_waits_is_never_run_and_gives_its_room_back(
+async def test_cancelled_waiting_work_never_runs_and_frees_its_room(
     threads: FairThreads,
 ) -> None:
     order: list[str] = []
@@ -155,7 +155,7 @@ async def test_cancelled_work_that_runs_keeps_its_place() -> None:
     narrow.close()
 
 
-async def test_work_that_has_waited_for_too_long_is_refused_and_not_run() -> None:
+async def test_work_that_waited_too_long_is_refused_and_not_run() -> None:
     hurried = FairThreads("hurried", 1, 1, longest_wait=timedelta(microseconds=1))
     order: list[str] = []
     with pytest.raises(Overloaded):

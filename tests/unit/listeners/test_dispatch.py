@@ -81,7 +81,7 @@ def test_nobody_wants_the_events_of_a_realm_without_listeners() -> None:
     assert one.receivers(_realm("one"), "LOGIN_ERROR", failed=True) == (True, ())
 
 
-def test_a_listener_that_fails_disturbs_neither_the_others_nor_the_request() -> None:
+def test_a_failing_listener_disturbs_no_other_and_no_request() -> None:
     capture, other = CapturingLogger(), _Remembering()
     dispatch = _dispatch({"failing": _Failing(), "other": other}, capture)
     dispatch.publish(_realm("failing", "other"), _FAILED)

@@ -36,7 +36,7 @@ _LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))
 class _RealmTexts:
     texts: Mapping[str, Mapping[str, str]]
 
-    async def find(self, realm_id: str, _: object) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(self, realm_id: str, _: object) -> Mapping[str, Mapping[str, str]]:
         return self.texts if realm_id == "demo-id" else {}
 
 
@@ -101,7 +101,7 @@ async def _failure(sender: SmtpMailSender, smtp: Smtp, mail: Mail = _MAIL) -> Ma
     return caught.value
 
 
-async def test_a_mail_has_text_and_html_and_the_same_identity_each_time(
+async def test_a_mail_has_text_html_and_a_stable_identity(
     received: MailServer,
 ) -> None:
     smtp = _smtp(
@@ -137,7 +137,7 @@ async def test_a_mail_is_in_the_language_of_the_user(
     assert received.messages[0]["subject"] == f"[Demo] {subject}"
 
 
-async def test_texts_of_the_realm_come_first_and_no_markup_reaches_a_mail(
+async def test_realm_texts_come_first_and_no_markup_reaches_a_mail(
     received: MailServer,
 ) -> None:
     texts = {"en": {"emailTestSubject": "Hi\r\nBcc: eve@evil.test", "emailTestBody": "<b>{0}</b>"}}
@@ -172,7 +172,7 @@ async def test_an_address_names_one_recipient_or_none(received: MailServer, reci
     assert received.recipients == []
 
 
-async def test_a_text_that_cannot_be_encoded_is_no_failure_of_the_worker(
+async def test_an_unencodable_text_is_no_failure_of_the_worker(
     received: MailServer,
 ) -> None:
     texts = {"en": {"emailTestBody": "\ud800"}}
@@ -198,7 +198,7 @@ async def test_a_password_is_given_over_starttls_alone(starttls: MailServer, pki
     assert (wrong.is_final, "wrong" in str(wrong)) == (False, False)
 
 
-async def test_a_server_with_an_unknown_certificate_gets_no_mail_and_no_password(
+async def test_an_unknown_certificate_gets_no_mail_and_no_password(
     starttls: MailServer,
 ) -> None:
     """attacks: E7."""
@@ -209,7 +209,7 @@ async def test_a_server_with_an_unknown_certificate_gets_no_mail_and_no_password
     assert len(starttls.users) == before
 
 
-async def test_a_server_without_starttls_gets_no_mail_where_the_realm_asks_for_it(
+async def test_without_starttls_no_mail_is_sent_if_the_realm_asks(
     received: MailServer,
 ) -> None:
     await _failure(_sender(), _smtp(received, starttls="true"))
@@ -225,7 +225,7 @@ async def test_a_mail_goes_over_tls(pki: Path) -> None:
         assert len(server.envelopes) == 1
 
 
-async def test_private_addresses_are_refused_unless_the_operator_allows_them(
+async def test_private_addresses_are_refused_unless_allowed(
     received: MailServer,
 ) -> None:
     failure = await _failure(_sender(AddressPolicy()), _smtp(received))
@@ -233,7 +233,7 @@ async def test_private_addresses_are_refused_unless_the_operator_allows_them(
     assert received.recipients == []
 
 
-async def test_a_server_that_answers_slowly_gets_the_time_of_one_mail_in_total(
+async def test_a_slow_server_gets_the_time_of_one_mail_in_total(
     received: MailServer,
 ) -> None:
     """attacks: E8. Each answer comes in time, the last one does not."""

@@ -42,7 +42,7 @@ _MAIL: Final = Mail(
 
 
 class _NoTexts:
-    async def find(self, *_: object) -> Mapping[str, Mapping[str, str]]:
+    async def find_texts(self, *_: object) -> Mapping[str, Mapping[str, str]]:
         return {}
 
 

@@ -120,7 +120,7 @@ async def test_a_notice_is_posted_with_its_type() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-async def test_a_private_address_is_not_connected_to_unless_it_is_allowed(host: str) -> None:
+async def test_a_private_address_is_not_connected_to_unless_allowed(host: str) -> None:
     written = f"[{host}]" if ":" in host else host
     async with listening(host=host) as server:
         url = f"http://{written}:{server.port}/"
@@ -151,7 +151,7 @@ async def test_a_name_that_changes_its_address_does_not_lead_inside() -> None:
     assert server.requests == []
 
 
-async def test_the_checked_address_is_connected_to_and_the_name_is_sent() -> None:
+async def test_the_checked_address_is_used_and_the_name_is_sent() -> None:
     async with listening() as server:
         client = GuardedHttpClient(LOOPBACK, allow_http=True, resolver=named("127.0.0.1"))
         await client.get(f"http://app.example:{server.port}/")

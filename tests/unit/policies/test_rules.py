@@ -229,7 +229,7 @@ async def test_what_costs_a_hash_is_asked_last() -> None:
     assert "minimum length" in str(refused)
 
 
-def test_every_rule_of_the_grammar_is_enforced_or_no_rule_for_passwords() -> None:
+def test_every_grammar_rule_is_enforced_or_not_for_passwords() -> None:
     enforced = {rule.name for rule in POLICIES}
     assert enforced | NO_VALIDATORS == set(RULES)
     assert enforced.isdisjoint(NO_VALIDATORS)

@@ -349,7 +349,7 @@ def _claims(
 
 
 @pytest.mark.parametrize(("mapper_type", "config", "full", "bare"), CASES)
-def test_a_mapper_adds_its_claim_where_there_is_something_to_tell(
+def test_a_mapper_adds_its_claim_if_there_is_a_value(
     mapper_type: str, config: dict[str, str], full: Claims, bare: Claims
 ) -> None:
     assert _claims(mapper_type, config, FULL) == full
@@ -382,7 +382,7 @@ def _told(*mappers: ProtocolMapper) -> EffectiveRoles:
 
 
 @pytest.mark.parametrize(("mapper_type", "config", "client", "names"), CHANGED)
-def test_a_role_mapper_changes_what_others_tell_whatever_its_options_say(
+def test_a_role_mapper_changes_the_others_whatever_its_options(
     mapper_type: str, config: dict[str, str], client: str | None, names: str
 ) -> None:
     mapper = ProtocolMapper("id", "m", mapper_type, {**config, "access.token.claim": "false"})
@@ -532,9 +532,7 @@ def _run(*mappers: ProtocolMapper) -> Claims:
         ("", {}),
     ],
 )
-def test_a_dot_in_a_claim_name_goes_deeper_and_a_backslash_before_it_does_not(
-    name: str, claims: Claims
-) -> None:
+def test_a_dot_nests_a_claim_and_an_escaped_dot_does_not(name: str, claims: Claims) -> None:
     assert _run(_hard(name, "1")) == claims
 
 
@@ -591,7 +589,7 @@ def test_an_attribute_of_a_group_is_told_of_a_user_without_any(purpose: ClaimsFo
     assert found == [{"team": "own"}, {"team": "theirs"}, {}]
 
 
-def test_explicit_audiences_come_before_those_that_follow_from_roles() -> None:
+def test_explicit_audiences_precede_those_of_roles() -> None:
     access = {"access.token.claim": "true"}
     resolve = ProtocolMapper("1", "resolve", "oidc-audience-resolve-mapper", access)
     named = [
@@ -625,7 +623,7 @@ def test_mappers_of_other_protocols_and_unknown_types_do_nothing() -> None:
         (GROUPS, {}),
     ],
 )
-def test_no_mapper_writes_a_protocol_claim_under_a_name_of_its_choice(
+def test_no_mapper_writes_a_protocol_claim_by_a_chosen_name(
     mapper_type: str, source: dict[str, str], claim: str, below: str
 ) -> None:
     """Another issuer, subject or role, or a confirmation of no key, must not be forged."""
@@ -633,7 +631,7 @@ def test_no_mapper_writes_a_protocol_claim_under_a_name_of_its_choice(
         assert _claims(mapper_type, {**source, "claim.name": claim + below}, FULL, purpose) == {}
 
 
-def test_no_mapper_writes_a_claim_deeper_than_a_token_can_be_written() -> None:
+def test_no_mapper_nests_deeper_than_a_token_can_be_written() -> None:
     """A realm file may bring one: the sign-ins of its client go on without the claim."""
     deep = {"claim.name": ".".join("a" * 300)}
     assert _claims(HARDCODED, {"claim.value": "x", **deep}) == {}

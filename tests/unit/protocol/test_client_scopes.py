@@ -63,7 +63,7 @@ def names(requested: str | None) -> tuple[str, ...]:
     return grant_scopes(REALM, CLIENT, requested).names
 
 
-def test_nothing_asked_brings_the_default_scopes_that_the_realm_has() -> None:
+def test_without_a_request_the_realms_default_scopes_apply() -> None:
     assert names(None) == ("basic", "profile", "roles")
     assert grant_scopes(REALM, CLIENT, None).text == "profile"
 
@@ -73,7 +73,7 @@ def test_blanks_alone_ask_for_nothing(requested: str) -> None:
     assert names(requested) == names(None)
 
 
-def test_an_optional_scope_comes_when_asked_for_in_the_order_of_the_names() -> None:
+def test_optional_scopes_come_on_request_sorted_by_name() -> None:
     assert names("mine email") == ("basic", "email", "mine", "profile", "roles")
     assert grant_scopes(REALM, CLIENT, "mine email").text == "email mine profile"
 
@@ -89,14 +89,14 @@ def test_openid_is_always_allowed_and_named_first() -> None:
     "requested",
     ["", "phone", "openid phone", "PROFILE", "email  mine", "gone", "assertion", "nobody's"],
 )
-def test_a_scope_the_client_was_not_given_is_refused_in_its_own_words(requested: str) -> None:
+def test_a_scope_outside_the_client_is_refused_by_name(requested: str) -> None:
     with pytest.raises(OAuthError) as refused:
         grant_scopes(REALM, CLIENT, requested)
     assert refused.value.error == "invalid_scope"
     assert refused.value.description == f"Invalid scopes: {requested}"
 
 
-def test_of_scopes_granted_earlier_those_are_left_that_could_be_asked_for_today() -> None:
+def test_granted_scopes_are_limited_to_those_available_today() -> None:
     granted = still_granted(REALM, CLIENT, ["openid", "email", "gone", "phone"])
     assert granted.names == ("openid", "basic", "email", "profile", "roles")
 
@@ -157,7 +157,7 @@ TEAM = EffectiveRoles(("member",), (("app", ("reader",)),))
         (EffectiveRoles(), ("free",)),
     ],
 )
-def test_a_scope_with_roles_is_only_for_users_who_have_one_of_them(
+def test_a_scope_with_roles_is_only_for_users_with_one(
     held: EffectiveRoles, granted: tuple[str, ...]
 ) -> None:
     client = Client(id="1", realm_id="r", client_id="c", default_client_scopes=("team", "free"))
@@ -212,7 +212,7 @@ def test_a_full_scope_lets_every_role_through() -> None:
     assert told_roles(full=True, of_client=EffectiveRoles(("a",))) == HELD
 
 
-def test_a_scope_that_is_not_full_lets_those_through_that_client_and_scopes_name() -> None:
+def test_a_limited_scope_passes_roles_named_by_client_and_scopes() -> None:
     of_client = EffectiveRoles(("a", "z"), (("app", ("own",)),))
     assert told_roles(full=False, of_client=EffectiveRoles()) == EffectiveRoles()
     assert told_roles(full=False, of_client=of_client) == EffectiveRoles(
@@ -224,6 +224,6 @@ def test_a_scope_that_is_not_full_lets_those_through_that_client_and_scopes_name
     )
 
 
-def test_a_role_of_one_client_lets_no_role_of_that_name_of_another_through() -> None:
+def test_a_client_role_passes_no_namesake_of_another_client() -> None:
     of_client = EffectiveRoles(("own", "x"), (("web", ("own",)), ("app", ("x",))))
     assert told_roles(full=False, of_client=of_client) == EffectiveRoles()

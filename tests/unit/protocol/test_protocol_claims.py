@@ -392,9 +392,9 @@ def test_a_path_is_checked_when_a_claim_is_added(name: str) -> None:
     """With a document that reserves no name: only the check of the path is left."""
     mapped = MappedClaims()
     for path in ((name,), (name, "x"), (name, "roles"), (name, "x", "roles")):
-        mapped.put(path, "other")
+        mapped.put_claim(path, "other")
         mapped.put_among(path, ["other"])
-    mapped.put(("x", name), "free")
+    mapped.put_claim(("x", name), "free")
     assert mapped.document({}, reserved=()) == {"x": {name: "free"}}
 
 

@@ -46,7 +46,7 @@ def _essential(claims: object, purpose: ClaimsFor = ClaimsFor.ID_TOKEN) -> Any:
     return _document("oidc-claims-param-token-mapper", claims, purpose)
 
 
-def test_what_is_essential_is_added_to_the_document_that_is_named() -> None:
+def test_essential_claims_are_added_to_the_named_document() -> None:
     wanted = dict.fromkeys(
         ("name", "given_name", "family_name", "preferred_username", "email"), ESSENTIAL
     )

@@ -89,7 +89,7 @@ def test_an_offline_session_idles_by_its_own_setting() -> None:
     assert _session_lasts(replace(limits, offline_idle=seconds(0)), OFFLINE) == 2_592_000
 
 
-def test_an_offline_session_has_a_maximum_only_where_that_is_enabled() -> None:
+def test_an_offline_session_has_a_maximum_only_if_enabled() -> None:
     """offlineSessionMaxLifespanEnabled, offlineSessionMaxLifespan; zero stands for 60 days."""
     limits = replace(LIMITS, offline_idle=NEVER, offline_max_lifespan=seconds(7000))
     enabled = replace(limits, offline_max_lifespan_enabled=True)

@@ -95,14 +95,14 @@ def _any_document(draw: st.DrawFn) -> tuple[ResourceType, Any]:
 
 
 @given(_with_secrets())
-def test_no_secret_is_recorded_from_under_whatever_field_it_stands(
+def test_no_secret_is_recorded_under_any_field(
     given_one: tuple[ResourceType, Any],
 ) -> None:
     assert _SECRET not in recorded(*given_one)
 
 
 @given(_with_pem())
-def test_no_pem_and_no_token_is_recorded_from_under_any_listed_field(
+def test_no_pem_and_no_token_is_recorded_under_listed_fields(
     given_one: tuple[ResourceType, Any],
 ) -> None:
     text = recorded(*given_one)
@@ -117,7 +117,7 @@ def test_whatever_is_sent_the_representation_is_json(
     assert json.loads(recorded(*given_one)) is not None
 
 
-def test_every_kind_of_resource_that_exists_here_says_what_is_kept_of_it() -> None:
+def test_every_resource_type_says_which_fields_are_recorded() -> None:
     absent = ("AUTHORIZATION", "IDENTITY_PROVIDER", "ORGANIZATION", "USER_FEDERATION")
     assert {one for one in ResourceType if one not in FIELDS} == {
         one for one in ResourceType if one.startswith(absent)
@@ -137,7 +137,7 @@ def test_a_field_that_nobody_listed_is_left_out_with_its_name() -> None:
     )
 
 
-def test_a_secret_that_was_sent_is_masked_so_that_its_change_is_seen() -> None:
+def test_a_sent_secret_is_masked_so_its_change_is_visible() -> None:
     assert recorded(ResourceType.CLIENT, {"clientId": "a", "secret": _SECRET}) == (
         f'{{"clientId":"a","secret":"{MASK}"}}'
     )
@@ -215,7 +215,7 @@ def test_every_setting_of_a_realm_is_recorded() -> None:
     assert {row.name for row in REALM_FIELDS} <= _settings(ResourceType.REALM)
 
 
-def test_every_field_of_a_client_is_recorded_but_the_nodes_it_runs_on() -> None:
+def test_every_client_field_is_recorded_but_its_nodes() -> None:
     given = {"clientId": "a", "secret": "s", "registeredNodes": {"a.example": 1}}
     written = render_client(parse_client(given, "realm"))
     assert set(written) - _settings(ResourceType.CLIENT) == {"registeredNodes"}

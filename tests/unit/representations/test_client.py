@@ -113,7 +113,7 @@ def test_what_is_stored_is_restored_as_if_it_were_read(client: Client) -> None:
 
 @given(clients)
 @thorough
-def test_a_fetched_body_put_back_changes_nothing_the_secret_included(client: Client) -> None:
+def test_a_fetched_body_put_back_changes_nothing(client: Client) -> None:
     assert parse_client(render_client(client), "realm-1", base=client) == client
 
 
@@ -148,7 +148,7 @@ def test_creation_defaults_and_order_are_those_of_keycloak() -> None:
     ]
 
 
-def test_the_realms_scopes_are_inherited_only_where_neither_list_is_given() -> None:
+def test_realm_scopes_are_inherited_only_without_both_lists() -> None:
     client = parse_client({"clientId": "x", "default_client_scopes": ["basic"]}, "realm-1")
     assert client.default_client_scopes == ("basic",)
     assert client.optional_client_scopes == ()
@@ -219,7 +219,7 @@ def test_two_mappers_of_one_name_are_refused() -> None:
     assert "protocolMappers" in errors({"clientId": "x", "protocolMappers": [mapper, mapper]})
 
 
-def test_a_certificate_client_with_a_subject_is_accepted_exact_and_as_a_pattern() -> None:
+def test_a_certificate_subject_is_accepted_exact_and_as_pattern() -> None:
     assert parse_client(device(), "realm-1").attributes[SUBJECT] == "CN=device-1,O=Acme"
     assert parse_client(
         device(**{SUBJECT: "CN=device-[0-9]+, O=.*", next(iter(EXACT)): "true"}), "realm-1"
@@ -227,7 +227,7 @@ def test_a_certificate_client_with_a_subject_is_accepted_exact_and_as_a_pattern(
 
 
 @pytest.mark.parametrize("subject", ["", "  ", None])
-def test_a_certificate_client_may_be_created_before_its_subject_is_known(subject: object) -> None:
+def test_a_certificate_client_may_exist_before_its_subject(subject: object) -> None:
     client = parse_client(device(**{SUBJECT: subject}), "realm-1")
     assert client.certificate_authentication.subject == ""
 
@@ -312,7 +312,7 @@ def test_every_wrong_field_is_told_with_the_path_of_its_client() -> None:
         "SAML.Signing.Private.Key",
     ],
 )
-def test_an_attribute_that_holds_a_secret_is_neither_kept_nor_written(name: str) -> None:
+def test_an_attribute_with_a_secret_is_not_stored_or_written(name: str) -> None:
     """Attributes are stored and exported in clear; Keycloak's own exports have these."""
     attributes = {name: "canary", "saml.signing.certificate": "MIIC"}
     client = parse_client({"clientId": "app", "attributes": attributes}, "realm-1")

@@ -72,7 +72,7 @@ def test_a_document_comes_back_as_it_was_read() -> None:
     assert render_client_scope(parse_client_scope(DOCUMENT, "demo-id")) == DOCUMENT
 
 
-def test_members_come_in_keycloaks_order_and_absent_ones_are_left_out() -> None:
+def test_members_are_in_keycloaks_order_and_absent_ones_omitted() -> None:
     assert list(render_client_scope(parse_client_scope(DOCUMENT, "demo-id"))) == list(DOCUMENT)
     bare = parse_client_scope({"name": "x1"}, "demo-id")
     assert render_client_scope(bare) == {

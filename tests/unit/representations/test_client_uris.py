@@ -90,7 +90,7 @@ def test_other_addresses_may_begin_at_the_root(name: str, address: str, problem:
     assert wrong(None, **{name: address}) == ([f"{label} {problem}"] if problem else [])
 
 
-def test_an_address_from_a_root_that_is_a_placeholder_is_not_judged() -> None:
+def test_an_address_below_a_placeholder_root_is_not_checked() -> None:
     assert wrong(rootUrl="${authBaseUrl}", baseUrl="/realms/x y/account") == []
 
 
@@ -166,7 +166,7 @@ def test_origins_are_those_of_the_addresses_that_have_one() -> None:
         (["+"], ["/rel"], "", []),
     ],
 )
-def test_a_plus_among_web_origins_stands_for_those_of_the_redirect_uris(
+def test_a_plus_in_web_origins_stands_for_the_redirect_uris(
     origins: list[str], redirects: list[str], root: str, allowed: list[str]
 ) -> None:
     document = {"redirectUris": redirects, "rootUrl": root}

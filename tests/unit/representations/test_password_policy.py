@@ -29,7 +29,7 @@ def refusals(text: object) -> list[str]:
     return [str(error) for error in refusal.value.errors]
 
 
-def test_the_reference_policy_is_read_in_order_and_echoed_unchanged() -> None:
+def test_the_reference_policy_is_read_in_order_and_unchanged() -> None:
     policy = SHAPE.read(REFERENCE, "passwordPolicy")
     assert policy.rules[0] == PasswordRule("hashAlgorithm", "pbkdf2-sha-256")
     assert policy.rules[4] == PasswordRule("notUsername")
@@ -88,9 +88,7 @@ def test_a_wrong_rule_is_refused_with_its_reason(text: str, reason: str) -> None
         ("hashAlgorithm(pbkdf2-sha512) and ", 1_500_000),
     ],
 )
-def test_a_rule_whose_hashes_cost_too_much_is_refused_where_it_is_written(
-    algorithm: str, most: int
-) -> None:
+def test_a_rule_whose_hashes_cost_too_much_is_refused(algorithm: str, most: int) -> None:
     """210,000 is Keycloak's number for pbkdf2-sha512; with Argon2 it would take half an hour."""
     dear, fine = (
         {"realm": "acme", "passwordPolicy": f"{algorithm}hashIterations({number})"}
@@ -107,7 +105,7 @@ def test_a_rule_whose_hashes_cost_too_much_is_refused_where_it_is_written(
             write(dear)
 
 
-def test_a_rule_that_was_stored_before_the_limit_can_be_read_and_put_back() -> None:
+def test_a_rule_older_than_the_limit_is_read_and_put_back() -> None:
     document = {"realm": "acme", "passwordPolicy": "hashIterations(10000000)"}
     stored = parse_realm(document)
     assert update_realm(document | {"enabled": False}, stored).enabled is False

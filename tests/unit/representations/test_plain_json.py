@@ -34,14 +34,14 @@ def test_what_two_readers_would_read_differently_is_refused(text: bytes, told: s
     assert told in str(refusal.value)
 
 
-def test_ordinary_json_is_taken_with_and_without_a_byte_order_mark() -> None:
+def test_ordinary_json_is_accepted_with_or_without_a_bom() -> None:
     value = {"a": [1, 2.5, None, True, "ä𝄞"], "b": {}}
     text = '{"a": [1, 2.5, null, true, "ä\\ud834\\udd1e"], "b": {}}'.encode()
     assert parse_json(text, "f") == value
     assert parse_json(b"\xef\xbb\xbf" + text, "f") == value
 
 
-def test_a_name_that_comes_twice_is_found_quickly_among_very_many() -> None:
+def test_a_repeated_name_is_found_quickly_among_many() -> None:
     """Anybody may send 64 KiB where clients register themselves, an administrator more."""
     names = [*(f'"{number:x}":1' for number in range(40_000)), '"9c3f":2']
     began = process_time()

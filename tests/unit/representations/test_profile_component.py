@@ -49,7 +49,7 @@ def test_what_is_read_is_what_would_be_kept() -> None:
     assert document_in(carrying(bare)) == parse_user_profile(bare, ())
 
 
-def test_what_is_stored_is_restored_and_shows_the_text_that_was_sent() -> None:
+def test_a_stored_profile_is_restored_with_the_sent_text() -> None:
     profile = standard_user_profile()
     for text, shown in ((" { } ", " { } "), (None, json.dumps(profile, separators=(",", ":")))):
         kept = StoredProfile("its-id", profile, text, "its name")
@@ -124,7 +124,7 @@ def test_a_profile_that_cannot_be_read_is_told_with_its_place(
         ),
     ],
 )
-def test_components_and_material_that_an_import_ignores_are_noticed(
+def test_components_and_material_an_import_ignores_are_reported(
     components: dict[str, Any], *, unread: bool
 ) -> None:
     profile = carrying(standard_user_profile())["components"]

@@ -51,7 +51,7 @@ def test_the_head_of_a_realm_is_in_keycloaks_order() -> None:
     assert named_realm(REALM) == {"realm": "acme"}
 
 
-def test_all_of_a_realm_shows_its_default_role_once_and_no_secret() -> None:
+def test_a_full_realm_shows_its_default_role_once_and_no_secret() -> None:
     role = default_role(Role("1", "acme-id", "everybody"), composite=False)
     shown = full_realm(REALM.named("other"), role)
     order = list(shown)

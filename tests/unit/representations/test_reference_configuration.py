@@ -79,7 +79,7 @@ def test_every_value_of_the_specification_stands_in_it(index: int) -> None:
     assert realm.id == realm.name == ("master", "demo")[index]
 
 
-def test_devices_are_known_by_the_exact_subject_of_their_certificate() -> None:
+def test_devices_are_known_by_their_exact_certificate_subject() -> None:
     for number, name in ((1, "demo-device"), (2, "demo-device-2")):
         client = parse_client(clients()[name], "demo")
         assert client.client_authenticator_type == "client-x509"

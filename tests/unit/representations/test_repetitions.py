@@ -40,7 +40,7 @@ def test_a_long_list_is_gone_through_once() -> None:
     assert Compared.times <= 10_000
 
 
-def test_a_name_that_comes_twice_in_an_object_is_found_in_one_pass() -> None:
+def test_a_repeated_name_in_an_object_is_found_in_one_pass() -> None:
     pairs: list[tuple[str, Any]] = [(name, 1) for name in names(1000)]
     with pytest.raises(ValueError, match='"999" twice'):
         unrepeated(pairs)

@@ -15,7 +15,7 @@ def refused(roles: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\0", "a\u202eb", "a\u200b", " a", "", "a" * 256, []])
-def test_a_name_that_people_could_misread_is_refused_wherever_it_stands(name: Any) -> None:
+def test_a_misleading_name_is_refused_in_every_place(name: Any) -> None:
     assert refused({"realm": [{"name": name}]}) == {"roles.realm[0].name"}
     part = {"name": "a", "composites": {"realm": [name]}}
     assert refused({"realm": [part]}) == {"roles.realm[0].composites.realm[0]"}

@@ -107,7 +107,7 @@ def test_a_site_of_a_realm_trusts_that_realm_alone() -> None:
     assert errors_of(site(realms=["demo", "master"])) == ["realms: a site has no such field"]
 
 
-def test_a_rule_has_its_requirements_and_accepts_every_credential_unless_it_says_which() -> None:
+def test_a_rule_accepts_every_credential_unless_limited() -> None:
     parsed = parse_site(SITE, realm="demo")
     _, admin, rest = parsed.rules
     assert admin.requirements == Requirements(
@@ -231,7 +231,7 @@ def test_an_anonymous_rule_that_requires_something_is_refused(fields: dict[str, 
     assert "an anonymous rule lets every caller pass" in error
 
 
-def test_bound_tokens_alone_where_no_token_is_accepted_are_refused() -> None:
+def test_requiring_bound_tokens_without_tokens_is_refused() -> None:
     (error,) = errors_of(site(rule(accepts=["session"], boundOnly=True), client="c"))
     assert error.startswith("rules[0].boundOnly: it is about bearer tokens")
 
@@ -349,14 +349,14 @@ _RULES = st.lists(st.tuples(st.lists(_PATTERNS, min_size=1, max_size=3), _METHOD
 
 
 @given(_RULES, _PATHS, st.sampled_from(["GET", "HEAD", "POST", "PUT"]))
-def test_no_request_is_decided_by_a_rule_that_is_called_unreachable(
+def test_no_request_is_decided_by_an_unreachable_rule(
     drawn: list[tuple[list[PathPattern], frozenset[str] | None]], path: str, method: str
 ) -> None:
     rules = tuple(
         Rule(str(place), tuple(paths), methods) for place, (paths, methods) in enumerate(drawn)
     )
     table = SiteTable((Site("s", ("s",), ("demo",), rules),))
-    decides = table.find("s", None).find_rule(Target(method, "https", "s", path))
+    decides = table.find_site("s", None).find_rule(Target(method, "https", "s", path))
     hidden = {rules[place].name for place, _ in unreachable_rules(rules)}
     assert decides is None or decides.name not in hidden
 
@@ -370,7 +370,7 @@ def test_all_errors_of_a_site_are_reported_together() -> None:
     assert errors_of([]) == ["site: a list of 0 given, an object expected"]
 
 
-def test_sites_of_a_realm_are_bounded_and_share_no_name_and_no_host() -> None:
+def test_sites_of_a_realm_are_bounded_and_unique() -> None:
     one = site()
     with pytest.raises(InvalidInput, match=r'"s" twice.*"s\.example\.org" twice'):
         parse_realm_sites([one, one], "guardSites", "demo")
@@ -394,7 +394,7 @@ def test_a_file_that_is_no_toml_is_refused_with_its_line() -> None:
         b"sites" + b".a" * 2000 + b" = 1",
     ],
 )
-def test_a_file_that_would_cost_too_much_or_is_no_text_is_refused(content: bytes) -> None:
+def test_a_costly_file_or_one_that_is_no_text_is_refused(content: bytes) -> None:
     assert errors_of_file(content)
 
 

@@ -67,7 +67,7 @@ def test_json_lines_are_read(objects: list[Any], size: int) -> None:
     assert values(text.replace("\n", "\r\n\r\n") + "\n", size) == objects
 
 
-def test_values_are_numbered_from_one_and_tell_how_far_the_file_is_read() -> None:
+def test_values_are_numbered_from_one_and_report_the_offset() -> None:
     text = '[{"a": 1}, {"b": 2}]'
     found = list(stream_objects(io.StringIO(text), "users", "file"))
     assert [(item.number, item.read) for item in found] == [(1, 9), (2, 19)]

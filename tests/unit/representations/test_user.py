@@ -113,7 +113,7 @@ def test_id_and_creation_stay_as_they_are_in_an_update() -> None:
     assert (after.id, after.created_at, after.first_name) == (before.id, NOW, "A")
 
 
-def test_names_and_addresses_are_lower_cased_and_users_start_disabled() -> None:
+def test_names_and_addresses_are_lowered_and_users_disabled() -> None:
     user = parse_user({"username": "Alice", "email": "A@B.test"}, "realm-1", now=NOW)
     assert (user.username, user.email, user.enabled) == ("alice", "a@b.test", False)
     assert user.created_at == NOW
@@ -209,7 +209,7 @@ def test_a_wrong_credential_is_refused_and_never_shown(
 
 
 @pytest.mark.parametrize("value", ["canary", {"value": "canary"}, ["canary"]])
-def test_credentials_of_the_wrong_shape_are_refused_and_never_shown(value: object) -> None:
+def test_malformed_credentials_are_refused_and_never_shown(value: object) -> None:
     with pytest.raises(InvalidInput) as refusal:
         credentials(value)
     assert "canary" not in str(refusal.value)

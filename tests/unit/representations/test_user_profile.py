@@ -49,7 +49,7 @@ def test_the_standard_profile_is_kept_as_it_is(*, demanding: bool) -> None:
     )
 
 
-def test_what_is_kept_stands_in_keycloaks_order_with_its_defaults() -> None:
+def test_a_stored_profile_is_in_keycloaks_order_with_defaults() -> None:
     given = kept(
         defaultValue="d",
         multivalued="true",
@@ -129,7 +129,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_a_profile_that_cannot_be_used_is_refused_in_keycloaks_words(words: str) -> None:
+def test_an_unusable_profile_is_refused_in_keycloaks_words(words: str) -> None:
     assert reasons(REFUSED[words]) == words
 
 
@@ -207,7 +207,7 @@ def test_metadata_says_what_a_form_needs_in_keycloaks_order() -> None:
     ]
 
 
-def test_metadata_of_several_values_has_no_limit_but_the_one_that_is_given() -> None:
+def test_multivalued_metadata_has_only_the_given_limit() -> None:
     several = with_attribute(multivalued=True, permissions={"view": ["admin"]}, displayName="X")
     found = metadata(several)["x"]
     assert (found["validators"], found["multivalued"], found["displayName"]) == ({}, True, "X")
@@ -265,7 +265,7 @@ def test_metadata_of_a_bare_profile_names_the_roots() -> None:
     )
 
 
-def test_without_permissions_anybody_changes_what_names_a_user_and_nobody_anything_else() -> None:
+def test_without_permissions_only_identifying_fields_change() -> None:
     bare = {"attributes": [{"name": "username"}, {"name": "email"}, {"name": "firstName"}]}
     rules = rules_of(parse_user_profile(bare, SCOPES)).attributes
     assert {name: set(rule.edit) for name, rule in rules.items()} == {

@@ -41,7 +41,7 @@ def overridden(module: ModuleType) -> set[str]:
 
 
 @pytest.mark.parametrize("library", CHECKED_VERSIONS)
-def test_the_overrides_were_checked_against_the_installed_version(library: str) -> None:
+def test_the_overrides_match_the_installed_version(library: str) -> None:
     assert version(library) == CHECKED_VERSIONS[library], (
         "check gateway/supervisor/server/__init__.py against the installed version"
     )

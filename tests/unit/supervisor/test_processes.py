@@ -72,7 +72,7 @@ def test_a_replaced_worker_that_does_not_end_is_killed() -> None:
         assert supervisor.wait(10) == 0
 
 
-def test_workers_that_are_replaced_again_and_again_are_as_many_as_before() -> None:
+def test_repeated_replacements_keep_the_number_of_workers() -> None:
     chosen = random.Random(8)  # noqa: S311 - nothing secret
     with _supervisor("ends", 10) as supervisor:
         until(_one_worker(supervisor), "no worker", 10)

@@ -53,7 +53,7 @@ def test_what_is_not_sent_stays() -> None:
     assert made.violations == ()
 
 
-def test_what_is_missing_among_all_attributes_goes_but_the_name_of_the_user() -> None:
+def test_missing_attributes_are_removed_except_the_user_name() -> None:
     rules = profile(unmanaged=UnmanagedPolicy.ADMIN_EDIT)
     assert changed(rules, {"new": ("2",)}, whole=True).values == {
         "username": ("bob",),
@@ -62,7 +62,7 @@ def test_what_is_missing_among_all_attributes_goes_but_the_name_of_the_user() ->
 
 
 @pytest.mark.parametrize("unmanaged", [None, UnmanagedPolicy.ADMIN_VIEW])
-def test_attributes_that_the_profile_does_not_name_are_neither_set_nor_lost(
+def test_unknown_attributes_are_neither_set_nor_lost(
     unmanaged: UnmanagedPolicy | None,
 ) -> None:
     made = changed(profile(unmanaged=unmanaged), {"old": ("2",), "new": ("3",)}, whole=True)
@@ -99,9 +99,7 @@ def test_blank_values_count_as_none() -> None:
     assert made.violations == ()
 
 
-def test_an_attribute_that_an_administrator_may_not_change_stays_and_is_refused_if_it_would() -> (
-    None
-):
+def test_an_attribute_read_only_to_admins_stays_or_is_refused() -> None:
     rules = profile({"name": "old", "permissions": {"view": ["admin"], "edit": ["user"]}})
     assert changed(rules, {"old": ("2",)}).violations == (wrong("old", READ_ONLY),)
     for values, whole in (({"old": ("1",)}, False), ({}, True), ({"old": ("1", "")}, False)):
@@ -126,7 +124,7 @@ def test_a_new_user_gets_its_name_whoever_may_change_it_later() -> None:
     assert renamed.violations == (wrong("username", READ_ONLY),)
 
 
-def test_what_is_locked_is_not_changed_whatever_the_profile_says_and_not_judged() -> None:
+def test_locked_fields_are_never_changed_nor_validated() -> None:
     short = {**BEFORE, "username": ("ab",)}
     locked = frozenset({"username"})
     made = merged(profile(), Sent({"firstName": ("A",)}), short, locked)
@@ -135,7 +133,7 @@ def test_what_is_locked_is_not_changed_whatever_the_profile_says_and_not_judged(
     assert refused.violations == (wrong("username", READ_ONLY),)
 
 
-def test_values_that_were_wrong_before_are_refused_with_any_change() -> None:
+def test_values_already_wrong_are_refused_with_any_change() -> None:
     bad = {**BEFORE, "email": ("nobody",)}
     assert merged(profile(), Sent({"firstName": ("A",)}), bad).violations == (
         wrong("email", "error-invalid-email", "nobody"),
@@ -180,7 +178,7 @@ def test_every_violation_is_told_in_the_order_of_the_profile() -> None:
     ]
 
 
-def test_a_user_who_signs_in_has_to_change_what_a_user_must_and_may() -> None:
+def test_at_sign_in_a_user_completes_editable_required_fields() -> None:
     values = {"username": ("bob",), "email": ("no",)}
     found = [(one.field, one.message) for one in demands(profile(), values, Viewer.USER)]
     assert found == [
@@ -199,7 +197,7 @@ def test_a_user_who_signs_in_has_to_change_what_a_user_must_and_may() -> None:
 
 
 @pytest.mark.parametrize("policy", [None, UnmanagedPolicy.ADMIN_EDIT, UnmanagedPolicy.ADMIN_VIEW])
-def test_users_change_what_the_profile_does_not_name_where_its_policy_lets_them(
+def test_users_edit_unknown_attributes_where_the_policy_allows(
     policy: UnmanagedPolicy | None,
 ) -> None:
     before = {**BEFORE, "lastName": ("B",), "long": ("x" * 3000,)}
@@ -214,7 +212,7 @@ def test_users_change_what_the_profile_does_not_name_where_its_policy_lets_them(
 @pytest.mark.parametrize(
     "name", ["disabledReason", "userCertificate", "LDAP_ID", "saml.persistent.name.id.for.x"]
 )
-def test_users_never_change_attributes_by_which_others_decide_about_them(name: str) -> None:
+def test_users_never_edit_attributes_that_decide_about_them(name: str) -> None:
     rules = replace(profile(), unmanaged=UnmanagedPolicy.ENABLED)
     before = {**BEFORE, "lastName": ("B",), name: ("1",)}
     for sent in (Sent({**before, name: ("2",)}, whole=True), Sent({name: ()})):

@@ -161,7 +161,7 @@ def test_multivalued_counts_the_values(*, number: int, fine: bool) -> None:
     assert check("multivalued", {"max": 1}) is None
 
 
-def test_not_empty_wants_a_value_and_not_blank_one_of_more_than_blanks() -> None:
+def test_not_empty_needs_a_value_and_not_blank_a_visible_one() -> None:
     assert check("not-empty", {}, "x") is None
     assert check("not-empty", {}) == ProfileFinding("error-empty", ((),))
     assert check("not-blank", {}, "x") is None

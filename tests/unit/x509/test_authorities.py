@@ -197,7 +197,7 @@ def test_a_path_is_believed_as_rfc_5280_says_and_openssl_agrees(kind: str, tmp_p
     assert openssl_accepts(tmp_path, leaf, *bundle) is expected.startswith("path of")
 
 
-def test_of_two_authorities_of_one_name_the_one_with_the_key_is_found() -> None:
+def test_of_two_namesake_authorities_the_key_decides() -> None:
     """An authority that changed its key stands in the bundle twice; openssl needs key ids here."""
     root = issue("root", None, CA)
     old, new = issue("middle", root, CA), issue("middle", root, CA)
@@ -232,7 +232,7 @@ def test_a_signature_over_sha_1_is_refused(tmp_path: Path) -> None:
         require_client(parsed)
 
 
-def test_an_authority_whose_own_signature_is_weak_is_refused_unless_it_is_the_anchor() -> None:
+def test_a_weakly_signed_authority_is_refused_unless_an_anchor() -> None:
     """An anchor is trusted because it was configured; the signature of a link is all there is."""
     weak_root = issue("root", None, CA, digest=hashes.SHA224())
     weak_link = issue("middle", weak_root, CA, digest=hashes.SHA224())
@@ -241,7 +241,7 @@ def test_an_authority_whose_own_signature_is_weak_is_refused_unless_it_is_the_an
     assert judge(issue("leaf", link), link, weak_root) == "path of 3"
 
 
-def test_an_authority_with_a_weak_key_is_refused_as_a_link_and_as_the_anchor() -> None:
+def test_a_weak_key_is_refused_in_a_link_and_in_the_anchor() -> None:
     """SP 800-131A: a key that can be computed issues certificates for anyone."""
     weak_link = issue("middle", ROOT, CA, key=ec.generate_private_key(ec.SECP192R1()))
     assert "weak" in judge(issue("leaf", weak_link), weak_link, ROOT)

@@ -160,7 +160,7 @@ NAMED = {
 }
 
 
-def test_an_authority_issues_for_the_names_it_may_and_openssl_agrees(tmp_path: Path) -> None:
+def test_issuers_obey_name_constraints_and_openssl_agrees(tmp_path: Path) -> None:
     """RFC 5280 §4.2.1.10."""
     wrong = {}
     for kind, case in NAMED.items():
@@ -263,7 +263,7 @@ def registered(*anchors: Node) -> RegisteredBundle:
     return RegisteredBundle(certificates, digests, AnchorOrigin.REALM, None)
 
 
-def test_an_anchor_that_has_expired_counts_again_by_a_new_certificate_of_its_key() -> None:
+def test_a_new_certificate_of_an_expired_anchors_key_counts() -> None:
     """The key is pinned. Only that key can have signed the new certificate."""
     old = issue("root", None, CA, days=(-9, -3))
     new = issue("root", None, CA, key=old.key)
@@ -277,7 +277,7 @@ def test_an_anchor_that_has_expired_counts_again_by_a_new_certificate_of_its_key
     assert (judge(), judge(forged), judge(new)) == (False, False, True)
 
 
-def test_self_issued_certificates_do_not_count_for_the_path_length(tmp_path: Path) -> None:
+def test_self_issued_certificates_do_not_count_for_path_length(tmp_path: Path) -> None:
     """RFC 5280 §4.2.1.9, §6.1.4 (l)."""
     one = x509.BasicConstraints(ca=True, path_length=0)
     top = issue("authority", ROOT, one, x509.SubjectKeyIdentifier(b"top"))
@@ -306,7 +306,7 @@ def signature_checks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-def test_a_thousand_authorities_of_one_name_cost_a_bounded_number_of_signatures(
+def test_a_thousand_namesake_authorities_cost_bounded_signatures(
     signature_checks: list[int],
 ) -> None:
     """Row A17: the search does not grow with what is registered."""
@@ -344,7 +344,7 @@ def test_a_loop_of_cross_certificates_ends(signature_checks: list[int]) -> None:
     assert len(signature_checks) <= MOST_SIGNATURE_CHECKS
 
 
-def test_a_result_holds_until_a_certificate_that_matters_begins_or_ends() -> None:
+def test_a_result_holds_until_a_relevant_validity_changes() -> None:
     expired, current = (issue("root", None, CA, days=days) for days in ((-9, -2), (-1, 5)))
     result = search(issue("leaf", current, days=(-3, 3)), [expired, current])
     assert accepts(result)
@@ -360,7 +360,7 @@ def test_a_result_holds_until_a_certificate_that_matters_begins_or_ends() -> Non
     last=st.integers(0, 5),
     with_root=st.booleans(),
 )
-def test_every_path_that_is_found_is_a_chain_of_signatures_to_an_anchor(
+def test_every_found_path_is_a_signature_chain_to_an_anchor(
     sent: list[int], last: int, *, with_root: bool
 ) -> None:
     """Whatever a client sends, in whatever order and however often."""

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
-from gateway.crypto.revocation import revocation_lists
-from gateway.crypto.revocation.downloads import parse_revocation_lists
-from gateway.crypto.revocation.revocation_lists import RevocationLists, RevocationStatus
+from gateway.crypto.revocation import revocation_decision
+from gateway.crypto.revocation.downloaded_lists import parse_revocation_lists
+from gateway.crypto.revocation.revocation_decision import RevocationLists, RevocationStatus
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
     AuthorityFile,
@@ -28,7 +28,7 @@ from gateway.crypto.x509.development_pki import (
     pem,
     read_authority,
     renew_revocation_lists,
-    revoke,
+    revoke_certificate,
 )
 from gateway.crypto.x509.issuing import (
     IssuingAuthority,
@@ -123,9 +123,7 @@ def test_every_link_of_the_path_is_checked(own_pki: Pki) -> None:
 
 
 @pytest.mark.parametrize("missing", [ISSUING, ROOT])
-def test_an_authority_without_a_list_refuses_all_its_certificates(
-    own_pki: Pki, missing: str
-) -> None:
+def test_an_authority_without_a_list_refuses_its_certificates(own_pki: Pki, missing: str) -> None:
     """Attack A10: as in nginx, where lists are configured a missing one fails closed."""
     present = own_pki.root if missing == ISSUING else own_pki.issuing
     refusal = refusal_of(own_pki.write(own_pki.list_of(present)), own_pki.path, NOW)
@@ -140,7 +138,7 @@ def test_an_authority_without_a_list_refuses_all_its_certificates(
         (NOW + timedelta(seconds=1), NOW + DAY, "is not valid yet"),
     ],
 )
-def test_a_list_outside_its_time_refuses_all_certificates_of_its_authority(
+def test_a_list_outside_its_time_refuses_its_certificates(
     own_pki: Pki, issued: datetime, next_update: datetime, reason: str | None
 ) -> None:
     """Attack A10: past its next update a list cannot say what was revoked since."""
@@ -238,7 +236,7 @@ def test_a_changed_file_is_read_without_a_restart(own_pki: Pki) -> None:
     """Attack A9: a revocation counts from the next request on, whoever replaced the file."""
     lists = RevocationLists(own_pki.file, own_pki.bundle)
     assert refusal_of(lists, own_pki.path, NOW) is None
-    revoke(own_pki.directory, own_pki.device, now=NOW)
+    revoke_certificate(own_pki.directory, own_pki.device, now=NOW)
     assert "was revoked" in (refusal_of(lists, own_pki.path, NOW) or "")
 
 
@@ -258,11 +256,11 @@ def test_a_replaced_file_of_the_same_size_and_age_is_noticed(own_pki: Pki) -> No
 
 
 @pytest.mark.parametrize("damage", ["", "garbage", "cut", None])
-def test_a_file_that_becomes_unreadable_leaves_the_lists_in_force_until_they_are_stale(
+def test_a_file_turned_unreadable_keeps_its_lists_until_stale(
     own_pki: Pki, damage: str | None
 ) -> None:
     """A half-written file must neither unrevoke nor stop everybody; health tells of it."""
-    revoke(own_pki.directory, own_pki.device, now=NOW)
+    revoke_certificate(own_pki.directory, own_pki.device, now=NOW)
     lists = RevocationLists(own_pki.file, own_pki.bundle)
     good = own_pki.file.read_bytes()
     if damage is None:
@@ -288,7 +286,7 @@ def test_a_broken_file_is_parsed_once_and_reported_once(
         parsed.append(data)
         return parse_revocation_lists(data)
 
-    monkeypatch.setattr(revocation_lists, "parse_revocation_lists", counted)
+    monkeypatch.setattr(revocation_decision, "parse_revocation_lists", counted)
     with capture_logs() as lines:
         for _ in range(3):
             assert refusal_of(lists, own_pki.path, NOW) is None
@@ -338,10 +336,10 @@ def test_health_reports_the_oldest_list_and_the_first_to_expire(own_pki: Pki) ->
     assert status_of(lists, NOW + 4 * DAY).problem == "a list is stale"
 
 
-def test_a_request_does_not_wait_for_a_file_that_takes_long_to_read(own_pki: Pki) -> None:
+def test_a_request_does_not_wait_for_a_slow_file(own_pki: Pki) -> None:
     """Until it was read, the lists before count; they are current until they are stale."""
     lists = RevocationLists(own_pki.file, own_pki.bundle)
-    revoke(own_pki.directory, own_pki.device, now=NOW)
+    revoke_certificate(own_pki.directory, own_pki.device, now=NOW)
     content = own_pki.file.read_bytes()
     own_pki.file.unlink()
     os.mkfifo(own_pki.file)

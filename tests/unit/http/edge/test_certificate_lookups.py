@@ -56,7 +56,7 @@ XFCC = f'By=spiffe://a/b;Hash={HASH};Subject="CN=a;b,\\"c\\"";Chain="{escaped(LE
 def found(lookup: CertificateLookup, **headers: str) -> tuple[bytes, ...] | None:
     """Return leaf and chain; the headers are written with `__` for `-`."""
     sent = {name.replace("__", "-").encode(): value.encode() for name, value in headers.items()}
-    forwarded = lookup.find(sent)
+    forwarded = lookup.find_certificate(sent)
     return None if forwarded is None else (forwarded.leaf, *forwarded.chain)
 
 
@@ -324,11 +324,11 @@ def test_the_verdict_of_each_proxy_is_read_in_its_own_words() -> None:
         sent = {"ssl__client__cert": base(LEAF)} | (
             {} if value is None else {"ssl__client__verify": value}
         )
-        forwarded = LOOKUPS[name]().find(wire(sent))
+        forwarded = LOOKUPS[name]().find_certificate(wire(sent))
         assert forwarded is not None
         assert (forwarded.verdict, forwarded.reason) == (verdict, reason), (name, value)
         trusting = LOOKUPS[name](LookupOptions(trust_proxy_verification=True))
-        counts = trusting.find(wire(sent)) is not None
+        counts = trusting.find_certificate(wire(sent)) is not None
         assert counts is (verdict is ProxyVerdict.VERIFIED), (name, value)
 
 
@@ -338,16 +338,18 @@ def test_without_a_header_for_it_the_verdict_is_not_known() -> None:
     for name, headers in WITHOUT_VERDICT.items():
         for word, verdict in words.items():
             sent = wire(headers | {"ssl__client__verify": word})
-            plain = LOOKUPS[name]().find(sent)
+            plain = LOOKUPS[name]().find_certificate(sent)
             assert plain is not None
             assert plain.verdict is ProxyVerdict.NONE
             told = LookupOptions(verdict_header="ssl-client-verify")
-            with_header = LOOKUPS[name](told).find(sent)
+            with_header = LOOKUPS[name](told).find_certificate(sent)
             assert with_header is not None
             assert with_header.verdict is verdict
             both = LookupOptions(verdict_header="ssl-client-verify", trust_proxy_verification=True)
-            assert (LOOKUPS[name](both).find(sent) is not None) is (word == "SUCCESS")
-        stated = LOOKUPS[name](LookupOptions(trust_proxy_verification=True)).find(wire(headers))
+            assert (LOOKUPS[name](both).find_certificate(sent) is not None) is (word == "SUCCESS")
+        stated = LOOKUPS[name](LookupOptions(trust_proxy_verification=True)).find_certificate(
+            wire(headers)
+        )
         assert stated is not None
         assert stated.verdict is ProxyVerdict.VERIFIED
 
@@ -375,16 +377,16 @@ def test_a_lookup_reads_the_headers_of_its_options() -> None:
     assert LOOKUPS["traefik"](own).headers == {b"x-leaf", b"x-verdict"}
 
 
-def test_every_header_of_a_lookup_is_the_proxys_alone_in_every_spelling() -> None:
+def test_every_spelling_of_a_lookup_header_is_the_proxys_alone() -> None:
     """Attacks A4: also where the proxy does not send it, and those of the other dialects."""
     for name, options in ALL.items():
         lookup = LOOKUPS[name](options)
         reader = EdgeHeaderReader(EVERY_DEFAULT_HEADER | lookup.headers)
         for header in lookup.headers | EVERY_DEFAULT_HEADER:
             text = header.decode()
-            assert reader.read([(header, b"a"), (header, b"b")]).ambiguous == header
+            assert reader.read_headers([(header, b"a"), (header, b"b")]).ambiguous == header
             for spelling in {each.lower() for each in spellings(text.replace("_", "-"))} - {text}:
-                read = reader.read([(spelling.encode(), b"a")])
+                read = reader.read_headers([(spelling.encode(), b"a")])
                 assert read.ambiguous == spelling.encode(), (name, spelling)
                 assert header not in read.values
 
@@ -408,7 +410,7 @@ def test_any_bytes_are_a_certificate_none_or_one_error(name: str, values: list[b
     lookup = LOOKUPS[name](ALL[name])
     headers = [lookup.header, *sorted(lookup.headers - {lookup.header})]
     try:
-        forwarded = lookup.find(dict(zip(headers, values, strict=False)))
+        forwarded = lookup.find_certificate(dict(zip(headers, values, strict=False)))
     except MalformedCertificate as refusal:
         assert str(refusal)
     else:
@@ -435,5 +437,5 @@ def test_the_largest_hostile_header_takes_a_moment(name: str) -> None:
         value = (unit * (64 * 1024 // len(unit)))[: 64 * 1024]
         began = time.thread_time()
         with suppress(MalformedCertificate):
-            lookup.find({lookup.header: value})
+            lookup.find_certificate({lookup.header: value})
         assert time.thread_time() - began < A_MOMENT, unit

@@ -58,7 +58,7 @@ def test_the_reason_of_a_failed_verification_is_reported(edge: Edge, certificate
     assert evidence.reason == "self-signed certificate"
 
 
-def test_the_same_certificate_with_another_verdict_is_other_evidence(
+def test_a_certificate_with_another_verdict_is_other_evidence(
     edge: Edge, certificate_zoo: Zoo
 ) -> None:
     """What is known of a certificate is kept, and never what the proxy said of it before."""
@@ -74,7 +74,7 @@ def test_the_same_certificate_with_another_verdict_is_other_evidence(
     ]
 
 
-def test_a_certificate_that_cannot_be_parsed_is_refused_before_any_realm_is_known(
+def test_an_unparsable_certificate_is_refused_before_any_realm(
     edge: Edge,
 ) -> None:
     sent = scope("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "SUCCESS")

@@ -18,7 +18,7 @@ LOOKUP = LOOKUPS["nginx"]()
 
 
 def lookup(value: bytes) -> bytes | None:
-    found = LOOKUP.find({b"ssl-client-cert": value})
+    found = LOOKUP.find_certificate({b"ssl-client-cert": value})
     return None if found is None else found.leaf
 
 
@@ -153,19 +153,19 @@ def test_the_verdict_is_reported_in_neutral_words(
     headers = {b"ssl-client-cert": ESCAPED.encode()}
     if value is not None:
         headers[b"ssl-client-verify"] = value
-    found = LOOKUP.find(headers)
+    found = LOOKUP.find_certificate(headers)
     assert found is not None
     assert (found.verdict, found.reason, found.chain) == (verdict, reason, ())
 
 
 def test_a_verdict_alone_is_no_certificate() -> None:
-    assert LOOKUP.find({b"ssl-client-verify": b"SUCCESS"}) is None
+    assert LOOKUP.find_certificate({b"ssl-client-verify": b"SUCCESS"}) is None
 
 
 def test_the_certificate_is_read_from_the_configured_header() -> None:
     other = LOOKUPS["nginx"](LookupOptions(header="X-Client-Cert"))
     assert other.headers == {b"x-client-cert", b"ssl-client-verify"}
-    found = other.find({b"x-client-cert": ESCAPED.encode()})
+    found = other.find_certificate({b"x-client-cert": ESCAPED.encode()})
     assert found is not None
     assert found.leaf == DER
-    assert other.find({b"ssl-client-cert": ESCAPED.encode()}) is None
+    assert other.find_certificate({b"ssl-client-cert": ESCAPED.encode()}) is None

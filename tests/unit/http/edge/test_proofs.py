@@ -34,7 +34,7 @@ def test_a_proof_may_name_each_address_of_the_endpoint() -> None:
     assert _sent(addresses, b"a.b.c") == SentProof("a.b.c", "POST", urls)
 
 
-def test_the_path_of_the_address_may_be_in_the_request_or_removed_by_the_proxy() -> None:
+def test_the_address_path_may_be_kept_or_removed_by_the_proxy() -> None:
     urls = _sent(("https://id.test/auth",), b"a.b.c").urls
     assert urls == (
         "https://id.test/auth/realms/demo/token",

@@ -23,7 +23,7 @@ def test_the_strongest_wish_decides() -> None:
     assert select_locale(REALM, left) == "fr"
 
 
-def test_a_wish_that_the_realm_does_not_support_leaves_the_decision_to_the_next() -> None:
+def test_an_unsupported_wish_defers_to_the_next_source() -> None:
     assert select_locale(REALM, LocalePreferences(chosen="ja", client="sv no de")) == "de"
 
 

@@ -13,7 +13,7 @@ import pytest
 from gateway.domain.localization import LocalizedText, parse_messages
 from gateway.domain.realm import Localization, Realm, SecurityHeaders
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
-from gateway.http.pages.page_values import Message, ShownApplication
+from gateway.http.pages.page_values import Message, ShownApplication, View
 from gateway.http.pages.renderer import PAGES
 from gateway.http.pages.theme_check import SAMPLES
 from gateway.http.pages.views import (
@@ -24,7 +24,6 @@ from gateway.http.pages.views import (
     LogoutFrame,
     OneTimeCodeDevice,
     OneTimeCodePage,
-    View,
 )
 from gateway.http.replies import Reply
 
@@ -166,7 +165,7 @@ def test_a_language_without_texts_is_shown_and_marked_in_english() -> None:
     assert "Sign in to your account" in page
 
 
-def test_the_sign_in_page_has_the_names_and_the_order_of_keycloak() -> None:
+def test_the_sign_in_page_has_keycloaks_names_in_its_order() -> None:
     view = LoginPage(
         action="/x",
         username="ann",
@@ -207,7 +206,7 @@ def test_an_error_is_linked_to_its_fields() -> None:
     assert "aria-invalid" not in html(SAMPLES["login"])
 
 
-def test_the_code_page_asks_for_a_device_only_where_there_are_several() -> None:
+def test_the_code_page_asks_for_a_device_if_there_are_several() -> None:
     one, several = (_Elements(html(SAMPLES[name])) for name in ("login-otp", "login-otp-devices"))
     assert one.named()["selectedCredentialId"]["type"] == "hidden"
     assert one.named()["selectedCredentialId"]["value"] == "1"
@@ -292,7 +291,7 @@ def test_few_pages_run_a_script() -> None:
     assert running == {"form-post", "frontchannel-logout", *with_keys}
 
 
-def test_the_policy_of_the_realm_is_sent_unchanged_beside_the_pages() -> None:
+def test_the_policy_of_the_realm_is_sent_unchanged_with_pages() -> None:
     headers = SecurityHeaders((("contentSecurityPolicy", "frame-ancestors 'none'"),))
     realm = replace(REALM, security_headers=headers)
     assert policies(SAMPLES["login"], realm)[0] == "frame-ancestors 'none'"
@@ -332,7 +331,7 @@ def test_links_of_a_client_are_shown_only_where_they_are_links() -> None:
     assert "http://app.test" not in page
 
 
-def test_a_logo_of_another_origin_is_allowed_by_the_policy_of_its_page() -> None:
+def test_a_logo_of_another_origin_is_allowed_by_its_pages_policy() -> None:
     view = LoginPage(action="/x", client=ShownApplication("a", logo_url="https://a.test:444/l.png"))
     assert "img-src 'self' data: https://a.test:444;" in policies(view)[1]
 

@@ -28,11 +28,11 @@ def test_a_theme_adds_its_style_sheet_after_the_built_in_one(tmp_path: Path) -> 
     sheets = [line for line in page(tmp_path, "acme").splitlines() if "stylesheet" in line]
     assert [line.rpartition("/")[2] for line in sheets] == ['realmgate.css">', 'theme.css">']
     designs = load_designs(tmp_path)
-    assert Resources.of(designs).find("themes/acme/theme.css") == b":root{--radius:0}"
+    assert Resources.of(designs).find_file("themes/acme/theme.css") == b":root{--radius:0}"
     assert designs.version != load_designs(None).version
 
 
-def test_a_theme_replaces_templates_and_may_extend_the_built_in_ones(tmp_path: Path) -> None:
+def test_a_theme_replaces_templates_and_may_extend_built_in_ones(tmp_path: Path) -> None:
     extended = '{% extends "builtin/login.html" %}{% block title %}<h1>Acme</h1>{% endblock %}'
     write(tmp_path / "acme/templates/login.html", extended)
     found = page(tmp_path, "acme")
@@ -87,4 +87,4 @@ def test_a_mistake_in_a_theme_is_refused_with_its_place(
     ],
 )
 def test_no_path_leads_to_another_file(path: str) -> None:
-    assert Resources.of(load_designs(None)).find(path) is None
+    assert Resources.of(load_designs(None)).find_file(path) is None

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import structlog
 
-from gateway.crypto.revocation.downloads import DownloadedLists, parse_revocation_lists
+from gateway.crypto.revocation.downloaded_lists import DownloadedLists, parse_revocation_lists
 from gateway.crypto.revocation.list_set import (
     RevocationListRule,
     RevocationListSet,
@@ -34,10 +34,7 @@ from gateway.domain.realm import Realm
 
 @dataclass(frozen=True, slots=True)
 class RevocationStatus:
-    """What health reports: the age of the oldest list, and when the first one expires.
-
-    `problem` is the reason why the present file cannot be used.
-    """
+    """Age of the oldest list, first end, and why the present file cannot be used."""
 
     age: timedelta | None
     next_update: datetime | None
@@ -50,10 +47,7 @@ class RevocationLists:
     def __init__(
         self, file: Path | None, bundle: AuthorityBundle, downloads: DownloadedLists | None = None
     ) -> None:
-        """Read the file; raises OSError or ValueError when it cannot be used at the start.
-
-        Every authority of `bundle` needs a list.
-        """
+        """Read the file; raises OSError or ValueError. Each authority of `bundle` needs a list."""
         self._file = None if file is None else WatchedFile(file)
         self._downloads = downloads
         self._bundle = bundle
@@ -88,7 +82,7 @@ class RevocationLists:
         realm: Realm,  # noqa: ARG002 - these lists count in every realm
         now: datetime,
     ) -> bool | None:
-        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        """Return whether a list of the issuer names it; None without a current list."""
         await self._renew_lists()
         return is_listed(self._find_list(issuer), certificate.serial, now)
 
@@ -143,7 +137,6 @@ class RevocationLists:
         return None if found is None else found.serials
 
     def _find_list(self, authority: ParsedCertificate) -> RevocationList | None:
-        """Return the newest usable list of the authority."""
         of_file = self._lists.find_list(authority)
         if self._downloads is None:
             return of_file

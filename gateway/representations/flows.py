@@ -7,14 +7,15 @@ RequiredActionProviderRepresentation: strict decoders; defaults of required acti
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, Final
 
+from gateway.domain.clients import CLIENT_AUTHENTICATORS, WITH_SECRET
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import (
-    CONFIGURE_RECOVERY_CODES,
+    ACTING,
     DEFAULT_ACTIONS,
-    UPDATE_EMAIL,
-    VERIFY_EMAIL,
+    FORM_ACTIONS,
     AuthenticatorConfig,
     Execution,
     Flow,
@@ -24,9 +25,9 @@ from gateway.domain.flows import (
     Requirement,
 )
 from gateway.domain.random_values import uuid4
-from gateway.representations.components import Property, SettingKind
+from gateway.domain.tables import build_value, read_table
+from gateway.representations.components import Property
 from gateway.representations.field_table import parse_strictly, without_none
-from gateway.representations.flows.authenticators import AUTHENTICATORS, SECRETS, SUB_FLOW_CHOICES
 from gateway.representations.refusals import attempt, raise_all
 from gateway.representations.shapes import (
     MASK,
@@ -40,6 +41,110 @@ from gateway.representations.shapes import (
     TextMap,
     VerbatimList,
 )
+
+_TABLE: Final = read_table("gateway.representations", "authenticators.toml")
+_PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = build_value(
+    Mapping[str, tuple[Property, ...]], _TABLE["properties"]
+)
+SECRETS: Final = frozenset(
+    each.name for properties in _PROPERTIES.values() for each in properties if each.secret
+)
+"""Secrets of services that this version does not use: they are not stored."""
+
+
+_REQUIRED, _ALTERNATIVE = Requirement.REQUIRED, Requirement.ALTERNATIVE
+_DISABLED, _CONDITIONAL = Requirement.DISABLED, Requirement.CONDITIONAL
+_EITHER: Final = (_REQUIRED, _DISABLED)
+_USUAL: Final = (_REQUIRED, _ALTERNATIVE, _DISABLED)
+SUB_FLOW_CHOICES: Final[Mapping[FlowKind, tuple[Requirement, ...]]] = {
+    FlowKind.BASIC: (*_USUAL, _CONDITIONAL),
+    FlowKind.CLIENT: _USUAL,
+    FlowKind.FORM: _EITHER,
+}
+
+
+UNAVAILABLE: Final = (
+    "cannot act yet: a sign-in passes it over, and fails where it is required; a flow of the"
+    " password grant with it is refused"
+)
+"""What becomes of an authenticator of users that does not act."""
+
+
+class AuthenticatorRole(StrEnum):
+    """In which kind of flow an authenticator has its place."""
+
+    USER = "user"
+    CLIENT = "client"
+    FORM = "form"
+    FORM_ACTION = "form action"
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticatorDescription:
+    """An authenticator; `help` describes it in a sentence."""
+
+    id: str
+    name: str
+    help: str
+    choices: tuple[Requirement, ...]
+    properties: tuple[Property, ...]
+    role: AuthenticatorRole
+
+    @property
+    def acts(self) -> bool:
+        """Tell whether it acts in a sign-in of this version."""
+        return self.id in ACTING or self.id in FORM_ACTIONS
+
+    def listed(self) -> dict[str, Any]:
+        members = {"displayName": self.name, "description": self.help, "id": self.id}
+        if self.role is AuthenticatorRole.CLIENT:
+            return {"supportsSecret": self.id in WITH_SECRET, **members}
+        return members
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings. Keycloak: AuthenticatorConfigInfoRepresentation."""
+        return {
+            "name": self.name,
+            "providerId": self.id,
+            "helpText": self.help,
+            "properties": [each.document() for each in self.properties],
+        }
+
+
+_CHOICES: Final[Mapping[str, tuple[Requirement, ...]]] = {
+    "usual": _USUAL,
+    "either": _EITHER,
+    "always": (_REQUIRED,),
+    "any": (_REQUIRED, _ALTERNATIVE, _CONDITIONAL, _DISABLED),
+}
+
+
+def _authenticators() -> Iterator[AuthenticatorDescription]:
+    for row in _TABLE["authenticators"]:
+        name, role = row["id"], AuthenticatorRole(row["role"])
+        properties = _PROPERTIES.get(row.get("properties", name), ())
+        choices = _CHOICES[row["choices"]]
+        yield AuthenticatorDescription(name, row["name"], row["help"], choices, properties, role)
+    for each in CLIENT_AUTHENTICATORS:
+        yield AuthenticatorDescription(
+            each.id, each.name, each.help, _USUAL, (), AuthenticatorRole.CLIENT
+        )
+
+
+AUTHENTICATORS: Final = {each.id: each for each in _authenticators()}
+"""All of them, by id."""
+ROLES: Final[Mapping[FlowKind, AuthenticatorRole]] = {
+    FlowKind.BASIC: AuthenticatorRole.USER,
+    FlowKind.CLIENT: AuthenticatorRole.CLIENT,
+    FlowKind.FORM: AuthenticatorRole.FORM_ACTION,
+}
+"""Which authenticators have their place in a flow."""
+
+
+def of_role(role: AuthenticatorRole) -> tuple[AuthenticatorDescription, ...]:
+    """Return the authenticators of a role."""
+    return tuple(each for each in AUTHENTICATORS.values() if each.role is role)
+
 
 _TEXT: Final = Text(most=255)
 _LONG: Final = Text(most=2000)
@@ -66,7 +171,7 @@ EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
     "configurable": Flag(),
     "requirementChoices": VerbatimList(),
 }
-"""What an execution is shown with; a part of it may be changed."""
+"""The members of an execution in a list; some of them may be changed."""
 EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
     "id": ObjectId(),
     "authenticator": _TEXT,
@@ -87,7 +192,7 @@ _LONGEST_NAMES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class FlowDraft:
-    """What was sent of a flow; None is what was not."""
+    """A flow as sent; None is an omitted member."""
 
     id: str | None
     alias: str | None
@@ -100,7 +205,7 @@ class FlowDraft:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionChange:
-    """What was sent of an execution; `name` and `description` are those of its flow."""
+    """A change of an execution; `name` and `description` are of its sub-flow."""
 
     id: str | None
     requirement: Requirement | None
@@ -113,7 +218,7 @@ class ExecutionChange:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDraft:
-    """What was sent of a new execution; `flow` is the id of the sub-flow of one that `is_flow`."""
+    """A new execution as sent; with `is_flow`, `flow` is the id of its sub-flow."""
 
     id: str | None
     authenticator: str | None
@@ -131,7 +236,7 @@ def parse_flow(document: Mapping[str, Any]) -> FlowDraft:
 
 
 def parse_change(document: Mapping[str, Any]) -> ExecutionChange:
-    """Return what is to become of an execution; raises InvalidInput."""
+    """Return the change of an execution; raises InvalidInput."""
     values = parse_strictly(
         document, EXECUTION_CHANGE_FIELDS, "AuthenticationExecutionInfoRepresentation"
     )
@@ -161,7 +266,7 @@ def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
 
 
 def parse_config(document: Mapping[str, Any], config_id: str | None = None) -> AuthenticatorConfig:
-    """Return what was sent, under that id, the one that was sent or a new one.
+    """Return the configuration under that id, the sent id or a new one.
 
     Raises InvalidInput.
     """
@@ -174,7 +279,7 @@ def parse_config(document: Mapping[str, Any], config_id: str | None = None) -> A
 
 
 def known_settings(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return what is kept of a configuration: no empty texts, no secrets of other services."""
+    """Return the stored settings: no empty texts, no secrets of other services."""
     return tuple((name, value) for name, value in config.items() if value and name not in SECRETS)
 
 
@@ -219,7 +324,7 @@ def render_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorCon
                 {
                     "authenticatorConfig": _alias(configs.get(each.config or "")),
                     **_step(each),
-                    "flowAlias": _alias(flows.find(each.flow)),
+                    "flowAlias": _alias(flows.find_flow(each.flow)),
                     "userSetupAllowed": False,
                 }
             )
@@ -231,7 +336,8 @@ def render_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorCon
 def render_config(config: AuthenticatorConfig, authenticator: str | None = None) -> dict[str, Any]:
     """Return the JSON object.
 
-    What is no property of the authenticator is masked, for it may be a secret; None masks nothing.
+    Settings that the authenticator does not describe are masked, for they may be secrets; None
+    masks nothing.
     """
     known = AUTHENTICATORS.get(authenticator or "")
     names = {each.name for each in known.properties} if known is not None else set()
@@ -266,7 +372,7 @@ def _walk(
     flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig], level: int
 ) -> Iterator[dict[str, Any]]:
     for index, execution in enumerate(flow.executions):
-        part = flows.find(execution.flow)
+        part = flows.find_flow(execution.flow)
         place = {"level": level, "index": index, "priority": execution.priority}
         own = _of_authenticator(execution, configs) if part is None else _of_part(execution, part)
         yield {"id": execution.id, "requirement": execution.requirement.value, **own, **place}
@@ -315,49 +421,17 @@ def _alias(named: AuthenticatorConfig | Flow | None) -> str | None:
     return None if named is None else named.alias
 
 
-MAXIMUM_AGE: Final = Property(
-    "max_auth_age",
-    "Maximum Age of Authentication",
-    "For how many seconds after a sign-in a user may do this without another one",
-    SettingKind.NUMBER,
-    "300",
-)
-"""The one setting that every required action has."""
-WARNING_THRESHOLD: Final = Property(
-    "warning_threshold",
-    "Warning Threshold",
-    "A user who has fewer recovery codes left has to generate new ones",
-    SettingKind.NUMBER,
-    "4",
-)
-"""The setting of CONFIGURE_RECOVERY_AUTHN_CODES."""
-RESEND_PAUSE: Final = Property(
-    "emailResendCooldownSeconds",
-    "Cooldown Between Email Resend (seconds)",
-    "For how many seconds after a mail a user cannot ask for another one",
-    SettingKind.NUMBER,
-    "30",
-)
-"""The setting of the actions that send mails."""
-VERIFY_NEW_EMAIL: Final = Property(
-    "verifyEmail",
-    "Force Email Verification",
-    "A new address is confirmed by a mail, even if the realm does not verify addresses",
-    SettingKind.FLAG,
-    "false",
-    as_boolean=True,
-)
-"""The setting of UPDATE_EMAIL."""
+_ACTION_SETTINGS: Final[Mapping[str, Property]] = {
+    each.name: each
+    for each in build_value(tuple[Property, ...], _TABLE["required_actions"]["settings"])
+}
+_MAXIMUM_AGE: Final = "max_auth_age"
+"""The setting of every required action."""
 
 ACTION_NAMES: Final[Mapping[str, str]] = {
     each.provider: each.name or each.alias for each in DEFAULT_ACTIONS
 }
-"""What there is to be registered, and its name."""
-_OWN_SETTINGS: Final[Mapping[str, tuple[Property, ...]]] = {
-    CONFIGURE_RECOVERY_CODES: (WARNING_THRESHOLD,),
-    VERIFY_EMAIL: (RESEND_PAUSE,),
-    UPDATE_EMAIL: (VERIFY_NEW_EMAIL, RESEND_PAUSE),
-}
+"""The actions that can be registered, and their names."""
 _NOT_CONFIGURABLE: Final = frozenset({"delete_account"})
 
 ACTION_FIELDS: Final[Mapping[str, Shape]] = {
@@ -372,12 +446,12 @@ ACTION_FIELDS: Final[Mapping[str, Shape]] = {
 
 
 def is_configurable(provider: str) -> bool:
-    """Tell whether anything is to be set of the action."""
+    """Return whether the action has settings."""
     return provider in ACTION_NAMES and provider not in _NOT_CONFIGURABLE
 
 
 def parse_action(document: Mapping[str, Any], before: RequiredAction) -> RequiredAction:
-    """Return the action as it is to be: what is absent is off, zero or none.
+    """Return the changed action: an absent member is off, zero or none.
 
     The alias stays where none is sent, for it is the address of the action. Raises InvalidInput.
     """
@@ -399,8 +473,8 @@ def known_config(config: Mapping[str, str]) -> dict[str, str]:
     Keycloak stores other settings as well, although no action describes them.
     """
     checked = {
-        each.name: str(each.read((config[each.name],)))
-        for each in (MAXIMUM_AGE, WARNING_THRESHOLD, RESEND_PAUSE, VERIFY_NEW_EMAIL)
+        each.name: str(each.parse_value((config[each.name],)))
+        for each in _ACTION_SETTINGS.values()
         if config.get(each.name)
     }
     return {**config, **checked}
@@ -408,7 +482,8 @@ def known_config(config: Mapping[str, str]) -> dict[str, str]:
 
 def settings_of(alias: str) -> tuple[Property, ...]:
     """Return the settings of an action."""
-    return (*_OWN_SETTINGS.get(alias, ()), MAXIMUM_AGE)
+    own = _TABLE["required_actions"]["settings_of"].get(alias, ())
+    return tuple(_ACTION_SETTINGS[name] for name in (*own, _MAXIMUM_AGE))
 
 
 def render_action(action: RequiredAction) -> dict[str, Any]:

@@ -45,7 +45,6 @@ def parse_revocation_lists(document: bytes) -> tuple[RevocationList, ...]:
 
 
 def _lists(document: bytes) -> Iterator[bytes]:
-    """Yield the DER of each list."""
     if document[:1] == bytes((SEQUENCE,)):
         yield document
         return
@@ -98,10 +97,7 @@ class DownloadedLists:
         clock: Clock,
         on_download: Callable[[], object] = bool,
     ) -> None:
-        """Take `fetch`, which raises DocumentUnavailable.
-
-        `on_download` is called after each download that has changed the lists.
-        """
+        """`fetch` raises DocumentUnavailable; `on_download` is called after a change."""
         self._on_download = on_download
         self._fetch = fetch
         self._clock = clock
@@ -161,10 +157,7 @@ class DownloadedLists:
             await asyncio.sleep(_PAUSE.total_seconds())
 
     async def wait_for_first(self, longest: timedelta = LONGEST_WAIT) -> None:
-        """Return once every URL was tried, or a second after the first caller began to wait.
-
-        No caller waits for more than `longest`.
-        """
+        """Wait until every URL was tried, for `longest` and one second of all callers at most."""
         if self._attempted:
             return
         now = asyncio.get_running_loop().time()
@@ -178,7 +171,7 @@ class DownloadedLists:
 
     @property
     def is_attempted(self) -> bool:
-        """Tell whether no caller needs to wait for a first download."""
+        """Return whether no caller needs to wait for a first download."""
         return self._attempted
 
     def wait_again(self) -> None:
@@ -188,7 +181,7 @@ class DownloadedLists:
             self._attempted, self._waiting_since = False, None
 
     def is_current(self, now: datetime) -> bool:
-        """Tell whether a list that was found by the key of an authority has not ended."""
+        """Return whether a list that was found by the key of an authority has not ended."""
         return any(item.next_update and item.next_update >= now for item in self.verified)
 
     def find_at(
@@ -249,5 +242,4 @@ def _merged(
 def _until_next(lists: Iterable[RevocationList], now: datetime) -> timedelta:
     """Return when to download again: after half of the time that the first list has left."""
     ends = [item.next_update for item in lists if item.next_update is not None]
-    left = min(ends, default=now) - now
-    return max(RETRY, min(INTERVAL, left / 2))
+    return max(RETRY, min(INTERVAL, (min(ends, default=now) - now) / 2))

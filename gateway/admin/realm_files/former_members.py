@@ -1,0 +1,153 @@
+"""Old forms of members of a realm file, rewritten as Keycloak 26.7 writes them.
+
+Keycloak reads them in files of any version, and in files without a version. What has another type
+than it should have is left to the readers, which refuse it.
+Keycloak: realm import (requirement OPTIONAL, terms_and_conditions, credentials of users before 7.0,
+authorizationServicesEnabled)
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gateway.domain.flows import REQUIRED_ACTIONS, TERMS_AND_CONDITIONS
+from gateway.domain.users import PASSWORD_TYPES
+
+_CONDITION: Final = "conditional-user-configured"
+_OTP_TYPES: Final = frozenset({"totp", "hotp"})
+_ACTION_NAMES: Final = {each.casefold(): each for each in REQUIRED_ACTIONS}
+
+Document = dict[str, Any]
+
+
+def with_current_members(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the document without old forms."""
+    flows = document.get("authenticationFlows")
+    rewritten = dict(document)
+    if isinstance(flows, list):
+        rewritten["authenticationFlows"] = [*_with_conditional_flows(flows)]
+    for name, change in (
+        ("requiredActions", _with_current_action),
+        ("users", _with_current_user),
+        ("clients", _with_service_account),
+    ):
+        if name in document:
+            rewritten[name] = _change_each(document, name, change)
+    return rewritten
+
+
+def _change_each(
+    document: Mapping[str, Any], name: str, change: Callable[[Mapping[str, Any]], Any]
+) -> Any:
+    """Return a list of the document with each object changed; what is no list as it is."""
+    items = document.get(name)
+    if not isinstance(items, list):
+        return items
+    return [change(item) if isinstance(item, Mapping) else item for item in items]
+
+
+def _with_conditional_flows(flows: list[Any]) -> list[Any]:
+    """Return the flows; each execution OPTIONAL is required in a conditional flow of its own."""
+    found: list[Any] = []
+    for flow in flows:
+        added: list[Document] = []
+        steps = flow.get("authenticationExecutions") if isinstance(flow, Mapping) else None
+        if isinstance(steps, list) and any(map(_is_optional, steps)):
+            steps = [_conditional(flow, step, added) for step in steps]
+            found.append({**flow, "authenticationExecutions": steps})
+        else:
+            found.append(flow)
+        found += added
+    return found
+
+
+def _is_optional(step: Any) -> bool:
+    return isinstance(step, Mapping) and step.get("requirement") == "OPTIONAL"
+
+
+def _conditional(flow: Mapping[str, Any], step: Any, added: list[Document]) -> Any:
+    """Return the step that replaces an optional one; its flow goes to `added`."""
+    if not _is_optional(step):
+        return step
+    name = step.get("authenticator") or step.get("flowAlias")
+    alias = f"{flow.get('alias')} - {name} - Conditional"
+    condition = {"authenticator": _CONDITION, "requirement": "REQUIRED", "priority": 10}
+    added.append(
+        {
+            "alias": alias,
+            "description": f"Flow to determine if the {name} authenticator should be used or not.",
+            "providerId": "basic-flow",
+            "topLevel": False,
+            "builtIn": flow.get("builtIn", False),
+            "authenticationExecutions": [
+                condition,
+                {**step, "requirement": "REQUIRED", "priority": 20},
+            ],
+        }
+    )
+    priority = step.get("priority", 0)
+    return {"flowAlias": alias, "requirement": "CONDITIONAL", "priority": priority}
+
+
+def _with_current_action(action: Mapping[str, Any]) -> Mapping[str, Any]:
+    if action.get("providerId", action.get("alias")) != TERMS_AND_CONDITIONS.lower():
+        return action
+    named = dict.fromkeys(("alias", "providerId"), TERMS_AND_CONDITIONS)
+    return {**action, **named}
+
+
+def _with_current_user(user: Mapping[str, Any]) -> Mapping[str, Any]:
+    changed = dict(user)
+    actions, credentials = user.get("requiredActions"), user.get("credentials")
+    if isinstance(actions, list):
+        changed["requiredActions"] = [_current_name(each) for each in actions]
+    if isinstance(credentials, list):
+        changed["credentials"] = [_with_current_data(each) for each in credentials]
+    return changed
+
+
+def _current_name(action: Any) -> Any:
+    """Return the name of a required action, which old files write in any case."""
+    return _ACTION_NAMES.get(action.casefold(), action) if isinstance(action, str) else action
+
+
+def _with_current_data(credential: Any) -> Any:
+    """Return a credential whose hash or secret stands in members of its own in today's form."""
+    if not isinstance(credential, Mapping) or credential.get("value") is not None:
+        return credential
+    hashed = credential.get("hashedSaltedValue")
+    if credential.get("secretData") is not None or not isinstance(hashed, str):
+        return credential
+    kind = credential.get("type")
+    if kind in PASSWORD_TYPES:
+        made = {
+            "hashIterations": _number(credential.get("hashIterations", 1)),
+            "algorithm": credential.get("algorithm") or "pbkdf2",
+            "additionalParameters": {},
+        }
+        secret = {"value": hashed, "salt": credential.get("salt")}
+    elif kind in _OTP_TYPES:
+        made = {
+            "subType": kind,
+            **{name: _number(credential.get(name, 0)) for name in ("digits", "counter", "period")},
+            "algorithm": credential.get("algorithm"),
+        }
+        secret, kind = {"value": hashed}, "otp"
+    else:
+        return credential
+    data = {"secretData": json.dumps(secret), "credentialData": json.dumps(made)}
+    kept = ("id", "createdDate", "userLabel", "priority")
+    priority = 20 if kind == "otp" else 10
+    others = {name: credential[name] for name in kept if credential.get(name) is not None}
+    return {"type": kind, "priority": priority, **others, **data}
+
+
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def _with_service_account(client: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the client; one with authorization services has a service account."""
+    if client.get("authorizationServicesEnabled") is not True or client.get("publicClient") is True:
+        return client
+    return {**client, "serviceAccountsEnabled": True}

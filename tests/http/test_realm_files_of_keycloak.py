@@ -1,0 +1,241 @@
+"""Realm files of Keycloak, by every way in: each gives the same realm, and twice the same as once.
+
+Keycloak: realm import (26.7), of files of versions 4 to 26.7
+"""
+
+import json
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.administration import Administration
+from tests.support.made_realms import DONE, OK
+from tests.support.realm_file_imports import (
+    FOLDER,
+    VARIABLES,
+    WAYS,
+    WITHOUT_PLACEHOLDERS,
+    comparable,
+    import_files,
+    realm_of,
+    renamed,
+    run_command,
+    shown,
+)
+
+SHOP = VARIABLES["SHOP_URL"]
+
+
+@pytest.fixture
+def realms(administration: Administration) -> Iterator[Administration]:
+    """Remove the realms of the test afterwards."""
+    before = {each["realm"] for each in administration.ask("GET", "").json()}
+    yield administration
+    for each in administration.ask("GET", "").json():
+        if each["realm"] not in before:
+            assert administration.ask("DELETE", quote(each["realm"])).status_code == DONE
+
+
+def test_every_way_in_gives_the_same_realm_however_often(realms: Administration) -> None:
+    found: dict[str, list[object]] = {name: [] for name in WITHOUT_PLACEHOLDERS}
+    for way, import_by in WAYS.items():
+        names = {name: f"{realm_of(name)}-{way}" for name in WITHOUT_PLACEHOLDERS}
+        texts = [renamed(name, realm) for name, realm in names.items()]
+        import_by(realms, texts)
+        once = {name: shown(realms, realm) for name, realm in names.items()}
+        for again in ("import", "apply"):
+            output = import_files(realms, texts, again)
+        assert output.count("in sync") == len(texts), output
+        assert {name: shown(realms, realm) for name, realm in names.items()} == once, way
+        for name, realm in names.items():
+            found[name].append(comparable(once[name], realm))
+    for name, by_way in found.items():
+        assert by_way[1:] == by_way[:-1], name
+
+
+def _tokens(administration: Administration, realm: str, user: str, password: str) -> str:
+    form = {"grant_type": "password", "username": user, "password": password, "scope": "openid"}
+    client = {"older": "shop", "oldhash": "cli"}[realm]
+    answer = administration.http.post(
+        f"/realms/{realm}/protocol/openid-connect/token", data=form | {"client_id": client}
+    )
+    assert answer.status_code == OK, answer.text
+    return str(answer.json()["access_token"])
+
+
+def test_an_old_file_imported_twice_keeps_the_subject(realms: Administration) -> None:
+    for _ in range(2):
+        run_command(realms, renamed("second-import-undoes-migration", "older"), "import")
+        token = _tokens(realms, "older", "anna", "pw-anna-1")
+        info = realms.http.get(
+            "/realms/older/protocol/openid-connect/userinfo",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert info.status_code == OK
+        assert info.json()["sub"]
+    assert "in sync" in run_command(
+        realms, renamed("second-import-undoes-migration", "older"), "plan"
+    )
+
+
+def test_a_migration_leaves_objects_of_the_realm_alone(realms: Administration) -> None:
+    text = renamed("second-import-undoes-migration", "older")
+    import_files(realms, [text], "import")
+    scopes = realms.ask("GET", "older/client-scopes").json()
+    (basic,) = (each for each in scopes if each["name"] == "basic")
+    changed = {**basic, "description": "ours"}
+    assert realms.ask("PUT", f"older/client-scopes/{basic['id']}", document=changed).is_success
+    profile = realms.ask("GET", "older/users/profile").json()
+    assert profile["unmanagedAttributePolicy"] == "ENABLED"
+    profile.pop("unmanagedAttributePolicy")
+    assert realms.ask("PUT", "older/users/profile", document=profile).is_success
+    import_files(realms, [text], "import")
+    scopes = realms.ask("GET", "older/client-scopes").json()
+    assert [each["description"] for each in scopes if each["name"] == "basic"] == ["ours"]
+    assert "unmanagedAttributePolicy" not in realms.ask("GET", "older/users/profile").json()
+
+
+def test_the_last_of_a_repeated_member_counts_everywhere(realms: Administration) -> None:
+    text = '{"realm": "%s", "users": [{"username": "a", "email": "x", "email": "a@b.test"}], %s}'
+    large = f'"attributes": {{"long": "{"x" * 70_000}"}}, "enabled": false, "enabled": true'
+    for size, rest in (("small", '"enabled": false, "enabled": true'), ("large", large)):
+        for way, import_by in WAYS.items():
+            realm = f"repeated-{size}-{way}"
+            import_by(realms, [text % (realm, rest)])
+            assert realms.ask("GET", realm).json()["enabled"] is True
+            (user,) = realms.ask("GET", f"{realm}/users").json()
+            assert user["email"] == "a@b.test"
+    sent = b'{"clients": [], "clients": [{"clientId": "twice"}], "ifResourceExists": "SKIP"}'
+    answer = realms.ask("POST", "repeated-small-post/partialImport", content=sent)
+    assert [each["resourceName"] for each in answer.json()["results"]] == ["twice"]
+    refused = realms.ask("PUT", "repeated-small-post", content=b'{"enabled":1,"enabled":0}')
+    assert refused.status_code == 400
+
+
+def test_old_password_hashes_and_actions_of_users_count(realms: Administration) -> None:
+    for way, import_by in WAYS.items():
+        realm = f"oldhash-{way}"
+        import_by(realms, [renamed("legacy-password-hash", realm)])
+        form = {"grant_type": "password", "client_id": "cli", "username": "alice"}
+        for password, status in (("secret-1", OK), ("secret-2", 400)):
+            answer = realms.http.post(
+                f"/realms/{realm}/protocol/openid-connect/token",
+                data={**form, "password": password},
+            )
+            assert answer.status_code == status, (way, answer.text)
+
+
+def test_default_roles_of_old_files_are_part_of_the_default_role(realms: Administration) -> None:
+    for way, import_by in WAYS.items():
+        realm = f"defroles-{way}"
+        import_by(realms, [renamed("default-roles", realm)])
+        path = f"{realm}/roles/default-roles-{realm}/composites"
+        roles = {each["name"] for each in realms.ask("GET", path).json()}
+        assert roles >= {"customer", "buyer", "offline_access", "uma_authorization"}, way
+
+
+def test_the_action_of_terms_has_its_present_name(realms: Administration) -> None:
+    for way, import_by in WAYS.items():
+        realm = f"terms-{way}"
+        import_by(realms, [renamed("terms-and-conditions", realm)])
+        actions = realms.ask("GET", f"{realm}/authentication/required-actions").json()
+        (terms,) = (each for each in actions if each["alias"] == "TERMS_AND_CONDITIONS")
+        assert (terms["enabled"], terms["defaultAction"]) == (True, True), way
+
+
+def test_an_optional_execution_is_required_of_users_who_have_it(realms: Administration) -> None:
+    optional = {"authenticator": "auth-otp-form", "requirement": "OPTIONAL", "priority": 20}
+    password = {"authenticator": "auth-password-form", "requirement": "REQUIRED", "priority": 10}
+    flow = {"alias": "own", "topLevel": True, "authenticationExecutions": [password, optional]}
+    document = {"realm": "optional", "authenticationFlows": [flow]}
+    for _ in range(2):
+        import_files(realms, [json.dumps(document)], "import")
+        steps = realms.ask("GET", "optional/authentication/flows/own/executions").json()
+        assert [(each["displayName"], each["requirement"], each["level"]) for each in steps] == [
+            ("Password Form", "REQUIRED", 0),
+            ("own - auth-otp-form - Conditional", "CONDITIONAL", 0),
+            ("Condition - user configured", "REQUIRED", 1),
+            ("OTP Form", "REQUIRED", 1),
+        ]
+
+
+def test_roles_that_nothing_defines_are_created(realms: Administration) -> None:
+    named = {
+        "realmRoles": ["of-user", "both"],
+        "clientRoles": {"app": ["topic:consumer"]},
+    }
+    document = {
+        "realm": "ghosts",
+        "clients": [{"clientId": "app"}],
+        "groups": [{"name": "g", "realmRoles": ["both", "of-group"]}],
+        "users": [{"username": "anna", "groups": ["g"], **named}],
+        "scopeMappings": [{"client": "app", "roles": ["of-scope"]}],
+    }
+    import_files(realms, [json.dumps(document)], "apply")
+    roles = {each["name"] for each in realms.ask("GET", "ghosts/roles").json()}
+    assert roles >= {"of-user", "both", "of-group", "of-scope"}
+    (user,) = realms.ask("GET", "ghosts/users").json()
+    held = realms.ask("GET", f"ghosts/users/{user['id']}/role-mappings").json()
+    assert {each["name"] for each in held["realmMappings"]} >= {"of-user", "both"}
+    assert [each["name"] for each in held["clientMappings"]["app"]["mappings"]] == [
+        "topic:consumer"
+    ]
+
+
+def test_authorization_services_have_a_service_account(realms: Administration) -> None:
+    for way, import_by in WAYS.items():
+        realm = f"uma-{way}"
+        import_by(realms, [renamed("authorization-settings", realm)])
+        (client,) = realms.ask("GET", f"{realm}/clients?clientId=api").json()
+        path = f"{realm}/clients/{client['id']}/service-account-user"
+        user = realms.ask("GET", path).json()
+        held = realms.ask("GET", f"{realm}/users/{user['id']}/role-mappings").json()
+        assert [each["name"] for each in held["clientMappings"]["api"]["mappings"]] == [
+            "uma_protection"
+        ], way
+
+
+@pytest.mark.parametrize("name", ["placeholders", "placeholders-silent"])
+def test_placeholders_are_replaced_by_variables(realms: Administration, name: str) -> None:
+    text = (FOLDER / f"{name}.json").read_text()
+    for command in ("import", "apply", "plan"):
+        run_command(realms, text, command, variables=VARIABLES)
+    realm = realm_of(name)
+    clients = {each["clientId"]: each for each in realms.ask("GET", f"{realm}/clients").json()}
+    (with_address,) = (each for each in clients.values() if each.get("rootUrl") == SHOP)
+    assert with_address["redirectUris"] == [f"{SHOP}/*"]
+    assert clients["svc"]["secret"] == "changeme"
+    assert clients["account"]["name"] == "${client_account}"
+    run_command(realms, text, "import", variables={**VARIABLES, "SVC_SECRET": "another"})
+    path = f"{realm}/clients/{clients['svc']['id']}/client-secret"
+    assert realms.ask("GET", path).json()["value"] == "another"
+
+
+@pytest.mark.parametrize("name", ["placeholders", "placeholders-silent"])
+def test_a_variable_that_is_not_set_is_named(realms: Administration, name: str) -> None:
+    for command in ("import", "apply", "plan"):
+        output = run_command(realms, (FOLDER / f"{name}.json").read_text(), command, status=2)
+        assert "the environment variable SHOP_URL is not set" in output
+        assert "SVC_SECRET" not in output
+
+
+def test_the_admin_api_replaces_no_placeholders(realms: Administration) -> None:
+    document = {"realm": "literal", "displayName": "${PATH}", "clients": [{"clientId": "a"}]}
+    assert realms.ask("POST", "", document=document).is_success
+    assert realms.ask("GET", "literal").json()["displayName"] == "${PATH}"
+
+
+PARTIAL = FOLDER.glob("partial-*.json")
+
+
+def test_parts_of_exports_are_imported(realms: Administration) -> None:
+    assert realms.ask("POST", "", document={"realm": "parts-of"}).is_success
+    for file in PARTIAL:
+        for _ in range(2):
+            answer = realms.ask("POST", "parts-of/partialImport", content=file.read_bytes())
+            assert answer.status_code == OK, (file.name, answer.text)
+    (client,) = realms.ask("GET", "parts-of/clients?clientId=az").json()
+    user = realms.ask("GET", f"parts-of/clients/{client['id']}/service-account-user").json()
+    held = realms.ask("GET", f"parts-of/users/{user['id']}/role-mappings").json()
+    assert [each["name"] for each in held["clientMappings"]["az"]["mappings"]] == ["uma_protection"]
