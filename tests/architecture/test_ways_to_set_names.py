@@ -102,6 +102,7 @@ def test_what_users_choose_themselves_is_checked_in_one_place() -> None:
     }
     assert changing == {
         ("authentication/registration.py", "_store_alike"),
+        ("authentication/unique_names.py", "named_by_address"),
         ("authentication/profile_updates.py", "with_email"),
     }
     naming = {name for name, function in _functions() if "named_by_address" in _calls(function)}
