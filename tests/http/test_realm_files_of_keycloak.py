@@ -201,14 +201,14 @@ def test_authorization_services_have_a_service_account(realms: Administration) -
 def test_placeholders_are_replaced_by_variables(realms: Administration, name: str) -> None:
     text = (FOLDER / f"{name}.json").read_text()
     for command in ("import", "apply", "plan"):
-        run_command(realms, text, command, **VARIABLES)
+        run_command(realms, text, command, variables=VARIABLES)
     realm = realm_of(name)
     clients = {each["clientId"]: each for each in realms.ask("GET", f"{realm}/clients").json()}
     (with_address,) = (each for each in clients.values() if each.get("rootUrl") == SHOP)
     assert with_address["redirectUris"] == [f"{SHOP}/*"]
     assert clients["svc"]["secret"] == "changeme"
     assert clients["account"]["name"] == "${client_account}"
-    run_command(realms, text, "import", **VARIABLES, SVC_SECRET="another")
+    run_command(realms, text, "import", variables={**VARIABLES, "SVC_SECRET": "another"})
     path = f"{realm}/clients/{clients['svc']['id']}/client-secret"
     assert realms.ask("GET", path).json()["value"] == "another"
 

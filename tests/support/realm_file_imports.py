@@ -33,7 +33,11 @@ def renamed(name: str, realm: str) -> str:
 
 
 def run_command(
-    administration: Administration, text: str, *command: str, status: int = 0, **variables: str
+    administration: Administration,
+    text: str,
+    *command: str,
+    status: int = 0,
+    variables: Mapping[str, str] | None = None,
 ) -> str:
     """Run a command of realm files on the text of one; return its output."""
     file = administration.gateway.state_dir / "imported.json"
