@@ -133,7 +133,7 @@ class LoginActions:
             return await sign_in.submit(*tab, request.form)
         if action in {REGISTRATION, RESET_CREDENTIALS}:
             return await sign_in.switch(*tab, FlowUse(action))
-        return await sign_in.resume(*tab)
+        return await sign_in.show_page(*tab)
 
 
 _KEY: Final = "key"
