@@ -295,8 +295,8 @@ _RESPONSE_TYPES: Final[Mapping[str, str]] = {
 class GrantType(Condition):
     """Holds for one of the `grants`; a hybrid response type belongs to two.
 
-    Keycloak counts a response type with a code as authorization_code alone, and ignores code
-    requests.
+    Keycloak counts a response type with a code as authorization_code alone, and does not evaluate
+    the condition for the request that redeems the code.
     """
 
     provider: ClassVar = "grant-type"
