@@ -118,6 +118,8 @@ class Sessions:
         )
         end = session_ends_at(realm.session_limits, session)
         if offline:
+            if issue is not no_code:
+                raise ValueError("an offline session begins without an authorization code")
             async with self._database.write() as stores:
                 await stores.offline_sessions.add(session, end)
             return Joined(session, part)
