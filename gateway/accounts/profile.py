@@ -86,7 +86,7 @@ class AccountProfile:
         return OwnProfile(caller.entry).fields(caller.user.user, sent, violations)
 
     async def store_profile(self, caller: AccountCaller, sent: Mapping[str, str]) -> ProfileChange:
-        """Store the values of a form: what it leaves out stays; raises as `replace` does."""
+        """Store the values of a form: what it leaves out stays; raises as `replace_profile`."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
         return await _note_change(caller, self._updates.store(profile, caller.user_id, sent))

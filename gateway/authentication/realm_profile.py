@@ -54,6 +54,7 @@ LANGUAGE: Final = ProfileAttribute(
     "locale", multivalued=True, view=_EVERY_VIEWER, edit=_EVERY_VIEWER
 )
 """The attribute of realms with internationalization, unless their profile declares it."""
+_FREE_WITHOUT_LANGUAGE: Final = replace(_FREE, inactive=frozenset({LANGUAGE.name}))
 
 
 def locked_names(login: LoginSettings) -> frozenset[str]:
@@ -109,27 +110,35 @@ async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:
 async def profile_rules(stores: Stores, realm: Realm) -> UserProfile:
     """Return the rules that hold."""
     if realm.has_free_attributes:
-        return _with_locale(realm, _FREE)
+        return _free_rules(realm)
     stored = await stored_profile(stores, realm.id)
     return _rules(realm, None if stored is None else rules_of(stored.document))
 
 
+def _free_rules(realm: Realm) -> UserProfile:
+    """Return the rules of a realm without a profile: its language is an unmanaged attribute."""
+    return _FREE if realm.localization.enabled else _FREE_WITHOUT_LANGUAGE
+
+
 def _rules(realm: Realm, own: UserProfile | None) -> UserProfile:
-    rules = _standard_rules(realm.name != MASTER) if own is None else own
-    return _with_locale(realm, rules)
+    has_languages = realm.localization.enabled
+    if own is None:
+        return _standard_rules(realm.name != MASTER, has_languages)
+    return _with_locale(own, has_languages=has_languages)
 
 
 def rules_in(realm: Realm, document: Mapping[str, Any]) -> UserProfile:
     """Return the rules of a document; where users choose a language, that is an attribute too."""
-    return _with_locale(realm, rules_of(document))
+    return _with_locale(rules_of(document), has_languages=realm.localization.enabled)
 
 
 @cached(256 * 1024)
-def _standard_rules(demanding: bool) -> UserProfile:  # noqa: FBT001 - the key of the cache
-    return rules_of(standard_user_profile(demanding=demanding))
+def _standard_rules(demanding: bool, has_languages: bool) -> UserProfile:  # noqa: FBT001 - cache keys
+    rules = rules_of(standard_user_profile(demanding=demanding))
+    return _with_locale(rules, has_languages=has_languages)
 
 
-def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
+def _with_locale(rules: UserProfile, *, has_languages: bool) -> UserProfile:
     """Add the language of users, or exclude it where the realm has one language.
 
     Keycloak: 17.2 profile (26.7: without internationalization `locale` is neither stored nor
@@ -137,7 +146,7 @@ def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
     """
     if LANGUAGE.name in rules.attributes:
         return rules
-    if not realm.localization.enabled:
+    if not has_languages:
         return replace(rules, inactive=frozenset({LANGUAGE.name}))
     return replace(rules, attributes={LANGUAGE.name: LANGUAGE, **rules.attributes})
 
@@ -145,7 +154,7 @@ def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
 def requested_profile(entry: RealmEntry, scopes: frozenset[str]) -> UserProfile:
     """Return the rules that hold in a sign-in for these client scopes."""
     if entry.realm.has_free_attributes:
-        return _with_locale(entry.realm, _FREE)
+        return _free_rules(entry.realm)
     return _rules(entry.realm, entry.user_profile).requested_with(scopes)
 
 

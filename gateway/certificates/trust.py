@@ -158,7 +158,7 @@ class DenyList:
         self._by_digest: dict[bytes, _Until] = {}
         self._by_issued: dict[bytes, _Until] = {}
         self._serials: set[int] = set()
-        """The digests of `_by_issued`; few other certificates need one."""
+        """The serial numbers of the entries in `_by_issued`; few other certificates have one."""
         for entry in entries:
             if entry.serial is None:
                 self._by_digest[_decode_thumbprint(entry.id)] = entry.expires_at

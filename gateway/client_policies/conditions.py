@@ -77,7 +77,9 @@ def _access_type(client: Client) -> str:
     return "bearer-only" if client.bearer_only else "confidential"
 
 
-def _parse_attributes(configuration: PolicyConfiguration) -> dict[str, str] | None:
+def _parse_attributes(
+    configuration: PolicyConfiguration,
+) -> frozenset[tuple[str, str]] | None:
     """Parse the JSON text of a list of objects with `key` and `value`; None for a repeated key."""
     text = configuration.text("attributes")
     if not text:
@@ -89,8 +91,7 @@ def _parse_attributes(configuration: PolicyConfiguration) -> dict[str, str] | No
         raise InvalidConfiguration(message) from error
     if any(not isinstance(each, str) for pair in pairs for each in pair):
         raise InvalidConfiguration("a key or a value of attributes is no text")
-    attributes = dict(pairs)
-    return attributes if len(attributes) == len(pairs) else None
+    return frozenset(pairs) if len(dict(pairs)) == len(pairs) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +99,13 @@ class ClientAttributes(Condition):
     """Holds for clients with all of `attributes`; None matches no client."""
 
     provider: ClassVar = "client-attributes"
-    attributes: dict[str, str] | None = option(_parse_attributes, None)
+    attributes: frozenset[tuple[str, str]] | None = option(_parse_attributes, None)
 
     def vote(self, event: PolicyEvent) -> Vote:
         client = event.proposed if isinstance(event, ClientChange) else event.client
         if self.attributes is None:
             return Vote.NO
-        return vote(self.attributes.items() <= client.attributes.items())
+        return vote(self.attributes <= client.attributes.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +295,8 @@ _RESPONSE_TYPES: Final[Mapping[str, str]] = {
 class GrantType(Condition):
     """Holds for one of the `grants`; a hybrid response type belongs to two.
 
-    Keycloak counts a response type with a code as authorization_code alone, and ignores code
-    requests.
+    Keycloak counts a response type with a code as authorization_code alone, and does not evaluate
+    the condition for the request that redeems the code.
     """
 
     provider: ClassVar = "grant-type"

@@ -172,7 +172,10 @@ def no_addresses(client: Client) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ClientChange:
-    """A client is registered (`is_registration`), changed, viewed or removed, as stored."""
+    """A client is created, changed, viewed or removed; `client` is stored, None for a new client.
+
+    `is_registration`: by the registration endpoint, also for changes, not by the admin API.
+    """
 
     kind: EventKind
     client: Client | None
@@ -188,7 +191,11 @@ class ClientChange:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationStart:
-    """An authorization request, unverified, with the `redirect_uri` that would be used."""
+    """An unverified authorization request, with the `redirect_uri` that would be used.
+
+    `sent` are the parameters of the request itself, `pushed` those of the pushed request that it
+    uses, None without.
+    """
 
     client: Client
     sent: Mapping[str, str] = field(repr=False)

@@ -96,7 +96,10 @@ def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
 
 
 def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
-    """Read the keys in `path`, or make one; raises OSError, InvalidInput if others may read it."""
+    """Read the keys in `path`, or create the file with a new key.
+
+    Raises OSError, and InvalidInput where others may read the file or a key is unusable.
+    """
     if not path.exists():
         _create_key_file(path)
     with path.open(encoding="utf-8", errors="replace") as file:

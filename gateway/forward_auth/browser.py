@@ -188,7 +188,10 @@ _SECRET_BYTES: Final = 32
 
 
 class SignInFailed(Exception):
-    """The browser is not signed in, by reason `str()`; `is_denied`: by user or realm."""
+    """The browser is not signed in, by reason `str()`; `is_denied`: by user or realm.
+
+    `return_url` is the URL that the sign-in was begun for, None for an unknown sign-in.
+    """
 
     def __init__(
         self, reason: str, return_url: str | None = None, *, is_denied: bool = False

@@ -99,7 +99,10 @@ def _foreign_audience(site: Site, rule: Rule, identity: AssertedIdentity) -> str
 
 
 def _is_for_no_other_service(rule: Rule, identity: AssertedIdentity) -> bool:
-    """Return whether a device's bound token names no service, and the rule its client."""
+    """Return whether a bound token names no service, and the rule names the token's client.
+
+    The client itself and the account client are no services.
+    """
     client = identity.client_id
     names_none = identity.audiences <= {client, _ACCOUNT}
     return names_none and client in rule.requirements.clients and _is_bound(identity)

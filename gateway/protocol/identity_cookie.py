@@ -37,8 +37,8 @@ class IdentityCookies:
 
     KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key; `max_age` is None where it ends
     with the browser. KEYCLOAK_SESSION is a hash of the session id, which clients compare with
-    `session_state`. Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11 cookies,
-    createLoginCookie (26.7)
+    `session_state`; it lasts for `session_max_age`, always until the session ends. Spec: OpenID
+    Connect Session Management §3.2; Keycloak: 12.11 cookies, createLoginCookie (26.7)
     """
 
     identity: str = field(repr=False)

@@ -105,11 +105,15 @@ def deliver_in_query(redirect_uri: str, parameters: Mapping[str, str]) -> Redire
     of the redirect URI is retained); Keycloak: 12.10 authorization
     """
     uri, hash_sign, fragment = redirect_uri.partition("#")
-    separator = "&" if "?" in uri else "?"
-    if uri.endswith(("?", "&")):
-        separator = ""
-    query = urlencode(parameters, quote_via=quote)
-    return Redirect(f"{uri}{separator}{query}{hash_sign}{fragment}")
+    address, _, query = uri.partition("?")
+    added = _with_parameters(query, parameters)
+    return Redirect(f"{address}?{added}{hash_sign}{fragment}")
+
+
+def _with_parameters(text: str, parameters: Mapping[str, str]) -> str:
+    """Return a query or fragment with the parameters behind what it has."""
+    separator = "&" if text and not text.endswith("&") else ""
+    return f"{text}{separator}{urlencode(parameters, quote_via=quote)}"
 
 
 def deliver_in_fragment(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
@@ -117,10 +121,8 @@ def deliver_in_fragment(redirect_uri: str, parameters: Mapping[str, str]) -> Red
 
     Spec: OAuth 2.0 Multiple Response Type Encoding Practices §2.1; Keycloak: 12.10 authorization
     """
-    separator = "#" if "#" not in redirect_uri else "&"
-    if redirect_uri.endswith(("#", "&")):
-        separator = ""
-    return Redirect(f"{redirect_uri}{separator}{urlencode(parameters, quote_via=quote)}")
+    uri, _, fragment = redirect_uri.partition("#")
+    return Redirect(f"{uri}#{_with_parameters(fragment, parameters)}")
 
 
 def deliver_by_form_post(redirect_uri: str, parameters: Mapping[str, str]) -> FormPost:

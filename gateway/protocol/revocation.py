@@ -24,7 +24,10 @@ from gateway.protocol.tokens import (
 async def revoke_token(
     services: ProtocolServices, request: ProtocolRequest
 ) -> tuple[AuthenticatedClient, OAuthError | None]:
-    """Revoke durably before returning; raises OAuthError, with status 200 for an unknown token."""
+    """Revoke durably before returning; return the caller, and the error of an invalid token.
+
+    An invalid token is no failure: the answer has status 200. Raises OAuthError, StoreUnavailable.
+    """
     request.event.kind = EventType.REVOKE_GRANT
     caller = await services.clients.authenticate(request)
     if request.parameters.repeated:

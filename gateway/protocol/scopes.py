@@ -273,7 +273,10 @@ def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
 
 
 def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None:
-    """Return the roles that tokens for the user do not carry; None for the own account."""
+    """Return the roles that tokens for the user do not carry.
+
+    None for the client's own account, and where nothing is withheld.
+    """
     return None if _is_own_account(client, user) else client.withheld
 
 

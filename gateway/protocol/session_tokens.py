@@ -108,10 +108,10 @@ async def issue_in_session(
     nonce: str | None = None,
     always_refreshable: bool = False,
 ) -> TokenResponse:
-    """Issue tokens for a client that takes part in a session; raises as `issue_with_session`.
+    """Issue tokens for a client that takes part in a session.
 
     `nonce` is that of the authorization request; `encrypter` was looked up before the code was
-    spent.
+    spent. Raises OAuthError where a token cannot be bound or signed, and StoreUnavailable.
     """
     part = new_session_part(request, joined)
     issue = Issue(

@@ -118,6 +118,8 @@ class Sessions:
         )
         end = session_ends_at(realm.session_limits, session)
         if offline:
+            if issue is not no_code:
+                raise ValueError("an offline session begins without an authorization code")
             async with self._database.write() as stores:
                 await stores.offline_sessions.add(session, end)
             return Joined(session, part)
@@ -155,7 +157,8 @@ class Sessions:
     ) -> Joined | None:
         """Let a client take part in a session: single sign-on. None where it has ended.
 
-        `renews` stores address, notes and "remember me" of a new sign-in too.
+        `renews` stores the address, notes and "remember me" in `session` too: those of a new
+        sign-in.
         """
         current: UserSession | None = session
         while current is not None:
@@ -317,7 +320,10 @@ def _new_part(client: Client, participation: Participation, now: datetime) -> Cl
 def _moved(
     realm: Realm, session: UserSession, client: Client, participation: Participation, now: datetime
 ) -> tuple[UserSession, ClientSession, ExpectedPart]:
-    """Return the session with the client's part, which begins anew unless it lasts, and the old."""
+    """Return the session with the client's new part, the part, and what the store must still have.
+
+    The part keeps its start while the former part lasts.
+    """
     before = session.clients.get(client.id)
     lasts = before is not None and has_lasting_part(realm, session, client, now)
     start = before.started_at if before is not None and lasts else _new_start(now)

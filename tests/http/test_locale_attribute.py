@@ -72,6 +72,7 @@ def _languages(account: OwnAccount, user_id: str) -> list[Any]:
 
 _NOWHERE = [None] * 5 + [0]
 _EVERYWHERE = [["de"]] * 4 + [None, 3]
+_UNMANAGED = [["de"]] * 5 + [2]
 
 
 def _write(account: OwnAccount, kind: str) -> str:
@@ -100,9 +101,11 @@ def test_only_realms_with_internationalization_have_a_language(
     speaking: OwnAccount, *, is_on: bool
 ) -> None:
     _internationalize(speaking, is_on=is_on)
+    has_profile = speaking.realm.get("")["attributes"]["userProfileEnabled"] == "true"
+    shown = _EVERYWHERE if has_profile else _UNMANAGED
     for kind in ("created", "updated", "imported", "themselves"):
         user_id = _write(speaking, kind)
-        assert _languages(speaking, user_id) == (_EVERYWHERE if is_on else _NOWHERE), kind
+        assert _languages(speaking, user_id) == (shown if is_on else _NOWHERE), kind
         if not is_on and kind != "imported":
             _internationalize(speaking, is_on=True)
             assert speaking.realm.get(f"users/{user_id}").get("attributes") is None, kind

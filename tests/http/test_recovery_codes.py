@@ -136,6 +136,17 @@ def test_only_the_codes_that_were_shown_are_taken(saved: SignInRealm) -> None:
     assert _use(browser, asked, _shown(page)[0]).answer["code"]
 
 
+def test_a_page_of_new_codes_has_no_message(saved: SignInRealm) -> None:
+    """The sign-in begins again in a session of the browser, as after a timeout."""
+    _add(saved, "bell")
+    browser = saved.browser()
+    assert browser.sign_in("bell").answer["code"]
+    page = browser.open(kc_action=ACTION)
+    del browser.cookies["AUTH_SESSION_ID"]
+    again = browser.submit(page)
+    assert (len(_shown(again)), again.message) == (12, None)
+
+
 def test_codes_are_asked_for_by_number_and_used_once(saved: SignInRealm) -> None:
     """`auth-recovery-authn-code-form`, as the only second factor."""
     assert FORM

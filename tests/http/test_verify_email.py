@@ -10,13 +10,15 @@ from gateway.domain.limits.rate_limits import LINKS
 from tests.support.administered_realm import person
 from tests.support.administration import Administration
 from tests.support.mailed_links import MailedRealm, follow, key_of, link_of, mailed_realm
+from tests.support.sign_in_browser import with_query
 from tests.support.wire import claims_of
 
 
 @pytest.fixture(scope="module")
 def mailed(administration: Administration) -> Iterator[MailedRealm]:
     """Make a realm that verifies addresses."""
-    with mailed_realm(administration, "verifying", {}, verifyEmail=True) as realm:
+    settings = {"internationalizationEnabled": True, "supportedLocales": ["en", "de"]}
+    with mailed_realm(administration, "verifying", {}, verifyEmail=True, **settings) as realm:
         yield realm
 
 
@@ -50,6 +52,21 @@ def test_the_link_continues_the_sign_in_of_the_same_browser(mailed: MailedRealm)
         ("VERIFY_EMAIL", None),
         ("LOGIN", None),
     ]
+
+
+@pytest.mark.parametrize("sent", [{"execution": "another"}, {"kc_locale": "de"}])
+def test_parameters_of_a_link_are_none_of_the_sign_in(
+    mailed: MailedRealm, sent: dict[str, str]
+) -> None:
+    (name,) = (f"link-{name.replace('_', '-')}" for name in sent)
+    mailed.add(name, requiredActions=["VERIFY_EMAIL", "UPDATE_PASSWORD"])
+    browser = mailed.browser()
+    assert browser.sign_in(name).id == "login-verify-email"
+    shown = browser.get(mailed.link(f"{name}@example.org"))
+    page = browser.post(with_query(shown.form.action, **sent), {**shown.form.fields, **sent})
+    assert page.id == "login-update-password"
+    browser.cookies.pop("KEYCLOAK_LOCALE", None)
+    assert '<html lang="en"' in browser.get(with_query(page.form.action, session_code=None)).html
 
 
 def test_a_link_in_another_browser_lets_the_first_continue(

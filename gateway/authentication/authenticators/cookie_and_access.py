@@ -189,7 +189,7 @@ class Unavailable(Authenticator):
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.id = name  # type: ignore[misc]  # the only class with many ids
 
     def is_configured(self, account: Account) -> bool:
         """Return whether the user has the credential that it would check.
@@ -197,9 +197,9 @@ class Unavailable(Authenticator):
         True where that is unknown: a flow that asks for what users have set up then fails, rather
         than asking for less.
         """
-        kind = UNAVAILABLE_CREDENTIALS.get(self._name)
+        kind = UNAVAILABLE_CREDENTIALS.get(self.id)
         if kind is None:
-            return self._name not in NEVER_SET_UP
+            return self.id not in NEVER_SET_UP
         return bool(account.credentials_of(kind))
 
     async def authenticate(self, sign_in: SignInAttempt, config: Config) -> Result:

@@ -116,7 +116,10 @@ _ENDS: Final = ("", "/", ":", "?")
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUris(Executor):
-    """Refuses addresses with a wildcard or without TLS; `allows_local` excepts local ones."""
+    """Refuses addresses with a wildcard or without TLS, of clients and of requests.
+
+    `allows_local` excepts local addresses of requests alone.
+    """
 
     provider: ClassVar = "secure-client-uris"
     allows_local: bool = flag_option("allow-http-on-localhost")

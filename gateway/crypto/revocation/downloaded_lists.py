@@ -157,7 +157,10 @@ class DownloadedLists:
             await asyncio.sleep(_PAUSE.total_seconds())
 
     async def wait_for_first(self, longest: timedelta = LONGEST_WAIT) -> None:
-        """Wait until every URL was tried, for `longest` and one second of all callers at most."""
+        """Wait until every URL was tried, for `longest` at most.
+
+        No caller waits later than `LONGEST_WAIT` after the first caller began to.
+        """
         if self._attempted:
             return
         now = asyncio.get_running_loop().time()

@@ -168,7 +168,11 @@ class RevocationListSet:
         return next((item.unusable for item in signed if item.unusable), _OTHERS)
 
     def replaced_by(self, lists: Iterable[RevocationList], now: datetime) -> "RevocationListSet":
-        """Return the newer lists, and the known lists that they do not replace."""
+        """Return the newer lists, and the known lists that they do not replace; for a thread.
+
+        A verified list is replaced by a list of its key and scope that is not older, an expired
+        list by such a list of any scope.
+        """
         successors = RevocationListSet(lists)
         kept: dict[int, RevocationList] = {}
         for digest, authority in tuple(self._authorities.items()):

@@ -144,7 +144,10 @@ _CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RevocationList:
-    """A list with its signature, its `scope`, and why it is `unusable`, if it is."""
+    """A list with its `scope`, and why it is `unusable`, if it is.
+
+    Its signature is unchecked until `is_signed_by` has returned True.
+    """
 
     issuer: x509.Name
     issued: datetime

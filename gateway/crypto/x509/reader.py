@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from cryptography import x509
@@ -121,7 +121,11 @@ def _parsed_or_none(der: bytes) -> ParsedCertificate | None:
         return None
 
 
+_NO_NAMES: Final = x509.SubjectAlternativeName([])
+
+
 def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
+    names = parsed.extension(x509.SubjectAlternativeName) or _NO_NAMES
     return PresentedCertificate(
         issuer=parsed.issuer,
         subject=parsed.subject,
@@ -131,11 +135,11 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         digest=parsed.digest,
         twin_digest=parsed.twin_digest,
         der=der,
-        emails=_alternative_names(parsed, x509.RFC822Name),
-        principal_names=_principal_names(parsed),
-        dns_names=_alternative_names(parsed, x509.DNSName),
-        uris=_alternative_names(parsed, x509.UniformResourceIdentifier),
-        ip_addresses=tuple(map(str, _alternative_names(parsed, x509.IPAddress))),
+        emails=tuple(names.get_values_for_type(x509.RFC822Name)),
+        principal_names=_principal_names(names),
+        dns_names=tuple(names.get_values_for_type(x509.DNSName)),
+        uris=tuple(names.get_values_for_type(x509.UniformResourceIdentifier)),
+        ip_addresses=tuple(map(str, names.get_values_for_type(x509.IPAddress))),
         key_digest=hashlib.sha256(signed_fields(der)[1]).digest(),
         usage=certificate_usage(parsed),
         names_digest=_names_digest(parsed),
@@ -162,14 +166,9 @@ def _names_digest(parsed: ParsedCertificate) -> bytes:
     return hashed.digest()
 
 
-def _alternative_names(parsed: ParsedCertificate, kind: Any) -> tuple[Any, ...]:
-    names = parsed.extension(x509.SubjectAlternativeName)
-    return () if names is None else tuple(names.get_values_for_type(kind))
-
-
-def _principal_names(parsed: ParsedCertificate) -> tuple[str, ...]:
+def _principal_names(names: x509.SubjectAlternativeName) -> tuple[str, ...]:
     """Return the user principal names; names that are not text are skipped."""
-    others = _alternative_names(parsed, x509.OtherName)
+    others = names.get_values_for_type(x509.OtherName)
     values = (_decoded(other.value) for other in others if other.type_id == _PRINCIPAL_NAME)
     return tuple(value for value in values if isinstance(value, str))
 

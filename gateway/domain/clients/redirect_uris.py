@@ -30,6 +30,7 @@ _BRACKETS: Final = re.compile(r"[\[\]]")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _PORT: Final = re.compile(r"[0-9]{1,5}")
 _LOOPBACK: Final = re.compile(r"(http://(?:localhost|127\.0\.0\.1|\[::1\])):[0-9]{1,5}(?=[/?#]|$)")
+_SEPARATOR: Final = re.compile(r"[&?]")
 _DECODED_AT_MOST: Final = 4
 _HIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\]")
 _ANYWHERE: Final = "*"
@@ -180,10 +181,13 @@ def _matches_pattern(uri: str, parts: _Parts, pattern: str) -> bool:
 
 
 def _holds_response(uri: str) -> bool:
-    """Tell whether a parameter of a response stands in the query or in the fragment."""
+    """Tell whether a parameter of a response stands in the query or in the fragment.
+
+    An application that is routed by its hash has a query in the fragment: `#/route?name=value`.
+    """
     address, _, fragment = uri.partition("#")
-    texts = (address.partition("?")[2], fragment)
-    names = (pair.partition("=")[0] for text in texts for pair in text.split("&"))
+    pairs = address.partition("?")[2].split("&") + _SEPARATOR.split(fragment)
+    names = (pair.partition("=")[0] for pair in pairs)
     return any(unquote(name).lower() in _OF_RESPONSES for name in names)
 
 

@@ -4,7 +4,7 @@ Keycloak: 16.1 required actions
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Final
 
 from gateway.domain.authentication import Challenge, FormName, ProfileField
@@ -108,15 +108,25 @@ class PagePlace:
 
 
 def challenge_view(challenge: Challenge, place: PagePlace) -> View:
-    """Return the page of a challenge: each field of the page is the value of its name."""
+    """Return the page of a challenge: each field of the page is the value of its name.
+
+    Raises KeyError for a challenge without a value that the page requires.
+    """
     form = challenge.form
     if form is FormName.USERNAME_PASSWORD and challenge.username_fixed:
         form = FormName.PASSWORD
     page, values = _PAGES[form], _page_values(challenge, place)
-    view: View = page(
-        **{each.name: values[each.name] for each in fields(page) if each.name in values}
+    return page(
+        **{
+            each.name: values[each.name]
+            for each in fields(page)
+            if each.name in values or _is_required(each)
+        }
     )
-    return view
+
+
+def _is_required(of_page: Field[Any]) -> bool:
+    return of_page.default is MISSING and of_page.default_factory is MISSING
 
 
 def _page_values(challenge: Challenge, place: PagePlace) -> dict[str, Any]:
@@ -131,7 +141,6 @@ def _page_values(challenge: Challenge, place: PagePlace) -> dict[str, Any]:
         "asks_terms": challenge.asks_terms,
         "attempted_username": sent.get("username", ""),
         "client": place.client,
-        "credential_type": sent.get("type", ""),
         "devices": devices,
         "email": sent.get("email", ""),
         "fields": tuple(map(profile_input, challenge.profile)),
@@ -148,14 +157,14 @@ def _page_values(challenge: Challenge, place: PagePlace) -> dict[str, Any]:
         "reset_password_url": links.get(FlowUse.RESET_CREDENTIALS, ""),
         "restart_url": place.restart_url,
         "selected_device": challenge.selected_device or "",
-        "subject": sent.get("subject", ""),
-        "username": sent.get("username", ""),
         "username_label": _label(place.login),
         "was_sent": "sent" in sent,
         "ways": tuple(_way(*each) for each in challenge.other_ways),
         "wrong_field": challenge.error_field or "",
     }
-    # A page that needs one of these is not made without it.
+    # Without these no page is made that requires them.
+    names = (("credential_type", "type"), ("subject", "subject"), ("username", "username"))
+    values |= {name: sent[key] for name, key in names if key in sent}
     request = challenge.assertion or challenge.registration
     if request is not None:
         values["request"] = request
@@ -166,7 +175,8 @@ def _page_values(challenge: Challenge, place: PagePlace) -> dict[str, Any]:
 
 
 def _message(challenge: Challenge) -> Message | None:
-    if challenge.message is None:
+    # The page of new recovery codes has its own warning instead.
+    if challenge.message is None or challenge.form is FormName.CONFIGURE_RECOVERY_CODES:
         return None
     kind = MessageKind.ERROR if challenge.is_error else MessageKind.INFO
     if challenge.form is FormName.DELETE_CREDENTIAL:
@@ -194,7 +204,7 @@ _NAMES: Final[Mapping[str, str]] = {
     PASSKEY_FORM: "webauthn-passwordless",
 }
 """Authenticator -> prefix of the keys of its texts: Keycloak names some by the credential."""
-_PAGES: Final[Mapping[FormName, Any]] = {
+_PAGES: Final[Mapping[FormName, type[View]]] = {
     FormName.USERNAME_PASSWORD: LoginPage,
     FormName.USERNAME: UsernamePage,
     FormName.PASSWORD: PasswordPage,

@@ -64,7 +64,7 @@ class AuthorizationHandler:
     async def begin(
         self, request: BrowserRequest, exchange: Exchange, use: FlowUse = FlowUse.SIGN_IN
     ) -> Reply:
-        """Begin with the page of `use`."""
+        """Begin with the page of `use`; `prompt=create` replaces it by registration."""
         try:
             asked = await self._endpoint.check_request(request.protocol)
             exchange.log.client = asked.client.client.client_id
@@ -122,7 +122,7 @@ class LoginActions:
         browser: Browser,
         action: str,
     ) -> Outcome:
-        """Take a form, or show the page that waits for the user."""
+        """Restart, decide about consent, take a form, switch to another flow, or show the page."""
         sign_in, tab = self._sign_in, (request.protocol, session, browser)
         if action == RESTART:
             return await sign_in.restart(*tab)
@@ -133,7 +133,7 @@ class LoginActions:
             return await sign_in.submit(*tab, request.form)
         if action in {REGISTRATION, RESET_CREDENTIALS}:
             return await sign_in.switch(*tab, FlowUse(action))
-        return await sign_in.resume(*tab)
+        return await sign_in.show_page(*tab)
 
 
 _KEY: Final = "key"

@@ -167,15 +167,30 @@ class BrowserSignIn:
         step = await self._engine.submit(visit.context, session, execution, form, code)
         return await self._after(visit, step)
 
-    async def resume(
+    async def show_page(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
-        """Show the page that waits for the user, or go on where a link has made it needless."""
+        """Show the page that waits for the user, in the language that the request chooses."""
+        execution = request.parameters.get("execution")
+        return await self.resume(request, with_locale(session, request), browser, execution)
+
+    async def resume(
+        self,
+        request: ProtocolRequest,
+        session: AuthenticationSession,
+        browser: Browser,
+        execution: str | None = None,
+    ) -> Outcome:
+        """Show the page that waits for the user, or go on where a link has made it needless.
+
+        Yields PageExpired where `execution` is that of another step. The request may be of a link,
+        whose parameters are not those of the sign-in.
+        """
         visit = await self._visit(request, session, browser)
-        shown, execution = with_locale(session, request), request.parameters.get("execution")
-        if (changed := await self._with_changed_flow(visit, shown)) is not None:
+        if (changed := await self._with_changed_flow(visit, session)) is not None:
             return changed
-        return await self._after(visit, await self._engine.resume(visit.context, shown, execution))
+        step = await self._engine.resume(visit.context, session, execution)
+        return await self._after(visit, step)
 
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
@@ -196,7 +211,7 @@ class BrowserSignIn:
         """Go on in the same tab with something else, such as registration, or show its page."""
         visit = await self._visit(request, session, browser)
         if visit.use is use or not visit.purpose.has_flow:
-            return await self.resume(request, session, browser)
+            return await self.show_page(request, session, browser)
         return await self._restart(visit, session, use)
 
     async def decide(

@@ -108,7 +108,11 @@ class CertificateOwners:
         self._index = index
 
     async def client_id(self, request: ProtocolRequest) -> str | None:
-        """Return the owner's name or None; raises ClientAuthenticationFailed for several."""
+        """Return the owner's client_id; None without a certificate that identifies its holder.
+
+        Raises ClientAuthenticationFailed where no client or several clients own the certificate,
+        and StoreUnavailable.
+        """
         certificate, realm_id = request.certificate, request.realm.realm.id
         if certificate is None or not certificate.identifies:
             return None

@@ -137,7 +137,11 @@ class SenderConstraint:
     async def require_of_parameter(
         self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
     ) -> None:
-        """Require the binding of a parameter, the DPoP proof not of an authenticated client."""
+        """Require the binding of a token that its client sends as a parameter.
+
+        An authenticated client may omit the DPoP proof; a sent proof must be right. Raises as
+        `require`.
+        """
         key = await self._required_key(request, client, claims)
         if key is None:
             return
@@ -161,7 +165,10 @@ class SenderConstraint:
     async def _required_key(
         self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
     ) -> str | None:
-        """Return the key to prove, if any; checks the certificate by the client's anchors."""
+        """Return the key to prove, if any; checks the certificate by the client's anchors.
+
+        A binding of an unknown kind is refused. Raises OAuthError and StoreUnavailable.
+        """
         confirmation = claims.get("cnf")
         if confirmation is None:
             return None

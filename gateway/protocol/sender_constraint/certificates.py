@@ -59,7 +59,10 @@ def certificate_bound_to(claims: Mapping[str, Any]) -> str | None:
 def certificate_identity_claims(
     certificate: ClientCertificate | None, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, str]:
-    """Return names of the certificate, for deny lists at introspection."""
+    """Return the claims that deny lists name a bound certificate by.
+
+    They are the digest of issuer and serial number, and the thumbprint of the twin, if any.
+    """
     if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
         return {}
     leaf = certificate.evidence.leaf

@@ -171,7 +171,11 @@ class AccessTokens:
     def verify_token(
         self, request: ProtocolRequest, token: str, *, or_id_token: bool = False
     ) -> Mapping[str, Any]:
-        """Return claims of an unexpired token, or ID token to describe; raises InvalidToken."""
+        """Return the claims of an unexpired access token that this realm signed.
+
+        `or_id_token` accepts ID tokens too, for callers that only describe them. Raises
+        InvalidToken.
+        """
         claims = request.realm.key_ring.verify_token(token, request.now)
         if claims.get("iss") != request.issuer:
             raise InvalidToken("issued by another issuer")

@@ -125,7 +125,10 @@ _MOST_NAMED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """Session and client's part; refresh tokens' `family`, None without rotation, and next jti."""
+    """A session and the client's part in it.
+
+    `refresh_id` is the `jti` of the next refresh token, `family` its family, None without rotation.
+    """
 
     session: UserSession
     client_session: ClientSession

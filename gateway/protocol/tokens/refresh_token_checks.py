@@ -147,7 +147,11 @@ class RefreshTokens:
     async def session_to_end(
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> UserSession | None:
-        """Return the session to end, None if it has ended; raises OAuthError."""
+        """Return the session to end, None if it has ended.
+
+        The token may be expired, and the client's part idle for too long. Raises OAuthError and
+        StoreUnavailable.
+        """
         issued = replace(_issued(client, token), part=ClientPart.PRESENT)
         return await self._session_of(request, client, token, issued)
 
@@ -207,7 +211,11 @@ class RefreshTokens:
         token: PresentedToken,
         successor: str,
     ) -> tuple[Rotation, str | None]:
-        """Use the token; return answer and successor's family, new for one before rotation."""
+        """Use the token; return the answer and the family of the `successor`, which is an id.
+
+        The family is None without rotation. A token that is older than rotation begins a family
+        under its own id. Raises StoreUnavailable.
+        """
         realm, rotations = request.realm.realm, self._database.rotations
         max_reuse = realm.refresh_tokens.max_reuse
         if not realm.refresh_tokens.revoke_on_use:

@@ -84,7 +84,10 @@ def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict
 
 
 def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return verified claims; missing `sub` or `aud` of a lightweight token are added."""
+    """Return the verified claims, with the claims about the user in the introspection answer.
+
+    A lightweight token also gets the `sub` and `aud` that it lacks.
+    """
     left_out = _ABOUT_THE_ANSWER | (_ABOUT_THE_JWT - _OF_THE_SUBJECT)
     claims = {name: answer[name] for name in answer if name not in left_out}
     return {**claims, **{name: token[name] for name in token if name in _ABOUT_THE_JWT}}

@@ -5,7 +5,7 @@ Keycloak: 12.10; Spec: RFC 9207 §2, JARM §2, OAuth 2.0 Form Post Response Mode
 
 import asyncio
 from datetime import timedelta
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 from hypothesis import given
@@ -24,6 +24,8 @@ from gateway.protocol.response_modes import (
     Redirect,
     ResponseMode,
     ResponseTarget,
+    deliver_in_fragment,
+    deliver_in_query,
     deliver_response,
 )
 from tests.support.authorization_requests import ISSUER, NOW, client_entry, draft, realm_entry
@@ -59,6 +61,26 @@ def delivered(
     assert bool(parts.fragment) is not in_query
     text = parts.query if in_query else parts.fragment
     return {name: values[0] for name, values in parse_qs(text, keep_blank_values=True).items()}
+
+
+_RESPONSE = {"state": "a&b#c?d", "access_token": "T"}
+_SIGNS = st.text("&?#=/;a", max_size=12)
+
+
+@given(_SIGNS)
+def test_parameters_stay_in_their_part_of_the_uri(rest: str) -> None:
+    """Tokens in the query would reach logs and servers. Spec: RFC 6749 §4.2.2."""
+    uri = f"{URI}{rest}"
+    before = urlsplit(uri)
+    in_query = urlsplit(deliver_in_query(uri, _RESPONSE).url)
+    in_fragment = urlsplit(deliver_in_fragment(uri, _RESPONSE).url)
+    assert in_query._replace(query="") == before._replace(query="")
+    assert in_fragment._replace(fragment="") == before._replace(fragment="")
+    for had, has in ((before.query, in_query.query), (before.fragment, in_fragment.fragment)):
+        assert has.startswith(had)
+        assert has.removeprefix(had).startswith("&") is (had.rstrip("&") == had != "")
+        pairs = parse_qsl(had, keep_blank_values=True)
+        assert parse_qsl(has, keep_blank_values=True) == [*pairs, *_RESPONSE.items()]
 
 
 def test_every_mode_is_in_the_table() -> None:

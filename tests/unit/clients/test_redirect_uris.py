@@ -74,7 +74,9 @@ def test_any_text_gets_a_verdict(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["code", "STATE", "%73tate", "iss", "response", "access_token"])
-@pytest.mark.parametrize("mark", ["?a=b&", "#", "?"])
+@pytest.mark.parametrize(
+    "mark", ["?a=b&", "#", "?", "#a=b&", "#/route?", "#!/route?a=b&", "#/route?a?b&", "?a#/b?c?"]
+)
 def test_response_parameters_may_be_there_if_the_client_says_so(name: str, mark: str) -> None:
     """Keycloak: 26.7, `allow.oidc.params.in.redirect.uris`."""
     uri = f"https://app.example/app/{mark}{name}=x"
