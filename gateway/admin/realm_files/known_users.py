@@ -52,7 +52,9 @@ async def list_user_differences(
     for given in users:
         if given.service_account_of is not None:
             continue
-        before = await stores.users.find_by_username(preparation.realm.id, given.user.username)
+        before = None
+        for name in given.names:
+            before = before or await stores.users.find_by_username(preparation.realm.id, name)
         if before is None:
             continue
         with collect_refusals(errors):

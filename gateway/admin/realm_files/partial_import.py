@@ -53,7 +53,7 @@ from gateway.admin.realm_files.user_import import (
 )
 from gateway.admin.users import NewUser, PrecomputedHashes, store_new_user
 from gateway.authentication.passwords import NewPasswords
-from gateway.authentication.unique_names import require_free_names
+from gateway.authentication.unique_names import named_by_address, require_free_names
 from gateway.client_policies import EventKind
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
@@ -104,11 +104,13 @@ class PartialUsers:
         return [await self._store(new, before) for new, before in zip(given, known, strict=True)]
 
     async def _known(self, new: ImportedUser) -> User | None:
-        """Return the user with the name or the address, but no new service account."""
+        """Return the user with one of the names or the address, but no new service account."""
         users, realm = self.change.stores.users, self.change.realm
         if new.service_account_of in self.new_clients:
             return None
-        found = await users.find_by_username(realm.id, new.user.username)
+        found = None
+        for name in new.names:
+            found = found or await users.find_by_username(realm.id, name)
         if found is None and new.user.email and not realm.login.duplicate_emails_allowed:
             found = await users.find_by_email(realm.id, new.user.email)
         return found
@@ -130,7 +132,9 @@ class PartialUsers:
         return ImportOutcome(action, ImportedKind.USER, new.user.username, new.user.id)
 
     async def _remove(self, new: ImportedUser, before: User) -> None:
-        if before.username != new.user.username or before.service_account_client is not None:
+        current = named_by_address(self.change.realm.login, before)
+        named = {before.username, current.username} & {*new.names}
+        if not named or before.service_account_client is not None:
             # Another user has the address, or it is a service account: the import names neither.
             raise _user_exists(new)
         stores, realm_id = self.change.stores, self.change.realm.id
