@@ -544,3 +544,16 @@ def test_partial_imports_know_users_named_before_the_address(
         assert answer.status_code == OK, answer.text
         assert {each["action"] for each in answer.json()["results"]} == {action}
         assert len(_ids_of_users(realms)) == len(before)
+
+
+def test_users_named_by_the_address_do_not_differ(realms: Administration) -> None:
+    bob = {"username": "bob", "email": "bob@x.test", "enabled": True}
+    document = {"realm": "addressed", "registrationEmailAsUsername": True, "users": [bob]}
+    text, update = json.dumps(document), ("--users", "update")
+    assert "needs you" not in run_command(realms, text, "import")
+    assert "needs you" not in run_command(realms, text, "import")
+    assert "in sync" in run_command(realms, text, "plan", *update)
+    text = json.dumps({**document, "users": [{**bob, "firstName": "Bob"}]})
+    run_command(realms, text, "apply", *update)
+    assert "in sync" in run_command(realms, text, "plan", *update)
+    assert realms.ask("GET", "addressed/users?username=bob&exact=true").json() == []
