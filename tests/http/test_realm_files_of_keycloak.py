@@ -557,3 +557,20 @@ def test_users_named_by_the_address_do_not_differ(realms: Administration) -> Non
     run_command(realms, text, "apply", *update)
     assert "in sync" in run_command(realms, text, "plan", *update)
     assert realms.ask("GET", "addressed/users?username=bob&exact=true").json() == []
+
+
+def test_old_forms_of_a_wrong_type_are_refused_by_every_way(realms: Administration) -> None:
+    hashed = {"type": "password", "hashedSaltedValue": "aGFzaA==", "salt": "c2FsdA=="}
+    credentials: tuple[dict[str, Any], ...] = (
+        {**hashed, "type": []},
+        {**hashed, "hashIterations": "9" * 5000},
+    )
+    for credential in credentials:
+        user = {"username": "anna", "enabled": True, "credentials": [credential]}
+        document = {"realm": "mistyped", "users": [user]}
+        for path, sent in (("", document), ("master/partialImport", {"users": [user]})):
+            answer = realms.ask("POST", path, document=sent)
+            assert answer.status_code == 400, (path, answer.text)
+        for command in ("import", "apply", "plan"):
+            output = run_command(realms, json.dumps(document), command, status=2)
+            assert "users[0].credentials[0]" in output
