@@ -269,7 +269,7 @@ def test_each_right_shows_the_roles_that_keycloak_shows(
 ) -> None:
     """Measured with Keycloak 26.7 for every role alone and beside `view-users`."""
     callers = {
-        f"{index}-{'-'.join(sorted(rights))}": [str(right) for right in sorted(rights)]
+        f"{index}-{'-'.join(sorted(rights))}": sorted(rights)
         for index, rights in enumerate(
             (*({each, AdminRole.VIEW_USERS} for each in AdminRole), *_SEEING_NO_USERS)
         )

@@ -264,8 +264,8 @@ def test_the_sessions_of_a_client_are_listed_a_page_at_a_time(shell: Shell) -> N
             'no user with the name or id "strict-mallory"',
         ),
         (("user", "unlock", "--realm", "nowhere", "x"), "there is no realm 'nowhere'"),
-        (("user", "create", "--realm", "guarded", "a b"), '"a b" given'),
-        (("user", "create", "--realm", "guarded", "x", "--email", "y"), '"y" given'),
+        (("user", "create", "--realm", "guarded", " a"), '" a" given'),
+        (("user", "create", "--realm", "guarded", "x", "--email", "y z"), '"y z" given'),
         (("user", "list", "--realm", "guarded", "--max", "0"), "--max"),
     ],
 )

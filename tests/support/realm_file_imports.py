@@ -38,7 +38,7 @@ def run_command(
     text: str,
     *command: str,
     status: int = 0,
-    variables: Mapping[str, str] = NO_VARIABLES,
+    variables: Mapping[str, str] | None = None,
 ) -> str:
     """Run a command of realm files on the text of one; return its output."""
     file = administration.gateway.state_dir / "imported.json"

@@ -269,7 +269,9 @@ class ImportDryRun:
             old = await _read_document(stores, before)
         refused = await list_policy_refusals(stores, plan.realm, plan.clients, plan.roles)
         new_users = await plan.new_users(stores)
-        applied = await self._planner.apply(stores, plan, with_users=False)
+        applied = await self._planner.apply(
+            stores, plan, with_users=False, updates_users=updates_users
+        )
         await self._check(stores, plan.realm, new_users)
         changes = differences(
             hidden(old, self._key), hidden(await _read_document(stores, plan.realm), self._key)

@@ -44,9 +44,17 @@ class UserDifference:
 
 
 async def list_user_differences(
-    stores: Stores, preparation: UserPreparation, users: Sequence[ImportedUser]
+    stores: Stores,
+    preparation: UserPreparation,
+    users: Sequence[ImportedUser],
+    *,
+    updates: bool,
 ) -> list[UserDifference]:
-    """Return the known users that differ from the file; raises InvalidInput for unknown names."""
+    """Return the known users that differ from the file.
+
+    A user with a group that the realm does not have is left out, unless the import updates users:
+    then it raises InvalidInput.
+    """
     errors: list[FieldError] = []
     found = []
     for given in users:
@@ -62,7 +70,8 @@ async def list_user_differences(
             difference = await _difference(stores, preparation.realm, given, named, before)
             if difference is not None:
                 found.append(difference)
-    raise_all(errors)
+    if updates:
+        raise_all(errors)
     return found
 
 

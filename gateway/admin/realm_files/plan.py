@@ -345,7 +345,9 @@ class RealmPlanner:
         differing = []
         if plan.before is not None:
             preparation = self._preparation(plan, indexes)
-            differing = await list_user_differences(stores, preparation, plan.users)
+            differing = await list_user_differences(
+                stores, preparation, plan.users, updates=updates_users
+            )
         if not with_users:
             plan = replace(plan, users=())
         elif updates_users:

@@ -293,8 +293,9 @@ RESOURCES: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(
         (
             *("authenticationFlows", "authenticatorConfig", "clientScopes", "clients"),
-            *("defaultDefaultClientScopes", "defaultOptionalClientScopes", "groups"),
-            *("certificateAuthorities", "guardSites", "requiredActions", "scopeMappings", "users"),
+            *("defaultDefaultClientScopes", "defaultOptionalClientScopes", "defaultRoles"),
+            *("groups", "certificateAuthorities", "guardSites", "requiredActions"),
+            *("scopeMappings", "users"),
         ),
         VerbatimList(),
     ),
