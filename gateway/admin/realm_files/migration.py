@@ -185,10 +185,10 @@ def _objects(document: Mapping[str, Any], name: str) -> list[Any] | None:
     return None
 
 
-def _alias_of(action: Mapping[str, Any]) -> str | None:
-    """Return the alias of an action; None for what is no text."""
+def _alias_of(action: Mapping[str, Any]) -> str:
+    """Return the alias of an action, empty for what is no text."""
     alias = action.get("alias")
-    return alias if isinstance(alias, str) else None
+    return alias if isinstance(alias, str) else ""
 
 
 def _add_action(alias: str) -> Step:
