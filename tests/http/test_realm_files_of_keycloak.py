@@ -574,3 +574,17 @@ def test_old_forms_of_a_wrong_type_are_refused_by_every_way(realms: Administrati
         for command in ("import", "apply", "plan"):
             output = run_command(realms, json.dumps(document), command, status=2)
             assert "users[0].credentials[0]" in output
+
+
+def test_secrets_and_names_of_a_wrong_type_are_refused(realms: Administration) -> None:
+    client = {"clientId": "app", "secret": "a-secret", "attributes": {"a": "b"}}
+    document: dict[str, Any] = {"realm": "mistyped", "clients": [client]}
+    import_files(realms, [json.dumps(document)], "import")
+    for wrong in ([], {}, ["a"]):
+        clients = [{**client, "secret": wrong}]
+        text = json.dumps({**document, "clients": clients})
+        for command in ("import", "apply", "plan"):
+            assert "secret" in run_command(realms, text, command, status=2)
+        parts = {"ifResourceExists": "OVERWRITE", "clients": clients}
+        answer = realms.ask("POST", "mistyped/partialImport", document=parts)
+        assert answer.status_code == 400, answer.text

@@ -452,7 +452,7 @@ def _with_client_id(
 
 def _kept_members(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {"id": before.id}
-    if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
+    if before.secret is not None and given_field(item, "secret") in (None, "", MASK):
         kept["secret"] = before.secret.reveal()
     return kept
 
