@@ -214,13 +214,12 @@ async def import_roles(
 ) -> list[ImportOutcome]:
     """Add, skip or change them; raises AlreadyExists, InvalidRequest, Forbidden, InvalidInput."""
     clients = await _clients_of_roles(change, given)
-    fixed = [role for role in given if _is_fixed(change.realm, index, role.role)]
+    skipped = []
     if policy is IfExists.OVERWRITE:
         # An export has them all: they cannot be changed, and none of them has to be.
+        fixed, others = await asyncio.to_thread(_partitioned, change.realm, index, given)
         skipped = await import_roles(change, IfExists.SKIP, index, fixed) if fixed else []
-        given = [role for role in given if role not in fixed]
-    else:
-        skipped = []
+        given = others
     known = {role.role: index.role(role.role) for role in given}
     existing = [role for role in given if known[role.role] is not None]
     if existing and policy is IfExists.FAIL:
@@ -242,6 +241,16 @@ async def import_roles(
         for role in given
     ]
     return [*outcomes, *skipped]
+
+
+def _partitioned(
+    realm: Realm, index: RoleIndex, given: Sequence[RoleInput]
+) -> tuple[list[RoleInput], list[RoleInput]]:
+    """Return the administrative roles of the realm, and the other roles."""
+    parts: tuple[list[RoleInput], list[RoleInput]] = ([], [])
+    for role in given:
+        parts[not _is_fixed(realm, index, role.role)].append(role)
+    return parts
 
 
 def _is_fixed(realm: Realm, index: RoleIndex, role: RoleName) -> bool:
