@@ -326,3 +326,13 @@ def test_an_unknown_client_is_named_before_the_missing_right(realm: Administered
     )
     forbidden = (403, {"error": "HTTP 403 Forbidden"})
     assert realm.refused("GET", f"{mappings}/device-id", by="viewer") == forbidden
+
+
+def test_a_right_to_search_for_users_shows_no_clients(realm: AdministeredRealm) -> None:
+    forbidden = (403, {"error": "HTTP 403 Forbidden"})
+    for client, below in product(("none", "device-id"), ("", "/available", "/composite")):
+        path = f"users/id-of-alice/role-mappings/clients/{client}{below}"
+        assert realm.refused("GET", path, by="searcher") == forbidden, path
+    for client, method in product(("none", "device-id"), ("POST", "DELETE")):
+        path = f"users/id-of-alice/role-mappings/clients/{client}"
+        assert realm.refused(method, path, [], by="searcher") == forbidden, path

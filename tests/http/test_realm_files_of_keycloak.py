@@ -498,3 +498,93 @@ def test_an_export_overwrites_its_own_realm(realms: Administration) -> None:
     )
     assert answer.status_code == OK, answer.text
     assert comparable(shown(realms, "older"), "older") == before
+
+
+@pytest.fixture
+def earlier_names(realms: Administration) -> dict[str, Any]:
+    """Make a realm of users named as before `registrationEmailAsUsername`; return its file."""
+    bob = {"username": "bob", "email": "bob@x.test", "enabled": True}
+    users = [bob, {"username": "eve", "enabled": True}]
+    document: dict[str, Any] = {"realm": "renamed", "users": users}
+    import_files(realms, [json.dumps(document)], "import")
+    by_address = {"registrationEmailAsUsername": True}
+    assert realms.ask("PUT", "renamed", document=by_address).status_code == DONE
+    with_address = {**users[1], "email": "eve@x.test"}
+    return {**document, **by_address, "users": [bob, with_address]}
+
+
+def _ids_of_users(realms: Administration) -> dict[str, str]:
+    return {each["id"]: each["username"] for each in realms.ask("GET", "renamed/users").json()}
+
+
+def test_users_named_before_the_address_are_known(
+    realms: Administration, earlier_names: dict[str, Any]
+) -> None:
+    before = _ids_of_users(realms)
+    (bob, eve), text = earlier_names["users"], json.dumps(earlier_names)
+    assert "0 users added" in run_command(realms, text, "import")
+    assert _ids_of_users(realms).keys() == before.keys()
+    in_sync = {**earlier_names, "users": [bob]}
+    update = ("--users", "update")
+    assert "in sync" in run_command(realms, json.dumps(in_sync), "plan", *update)
+    named = {**earlier_names, "users": [{**bob, "firstName": "Bob"}, eve]}
+    run_command(realms, json.dumps(named), "apply", *update)
+    assert _ids_of_users(realms).keys() == before.keys()
+    assert sorted(_ids_of_users(realms).values()) == ["bob@x.test", "eve@x.test"]
+    assert "in sync" in run_command(realms, json.dumps(named), "plan", *update)
+
+
+def test_partial_imports_know_users_named_before_the_address(
+    realms: Administration, earlier_names: dict[str, Any]
+) -> None:
+    before = _ids_of_users(realms)
+    for policy, action in (("SKIP", "SKIPPED"), ("OVERWRITE", "OVERWRITTEN")):
+        parts = {"ifResourceExists": policy, "users": earlier_names["users"]}
+        answer = realms.ask("POST", "renamed/partialImport", document=parts)
+        assert answer.status_code == OK, answer.text
+        assert {each["action"] for each in answer.json()["results"]} == {action}
+        assert len(_ids_of_users(realms)) == len(before)
+
+
+def test_users_named_by_the_address_do_not_differ(realms: Administration) -> None:
+    bob = {"username": "bob", "email": "bob@x.test", "enabled": True}
+    document = {"realm": "addressed", "registrationEmailAsUsername": True, "users": [bob]}
+    text, update = json.dumps(document), ("--users", "update")
+    assert "needs you" not in run_command(realms, text, "import")
+    assert "needs you" not in run_command(realms, text, "import")
+    assert "in sync" in run_command(realms, text, "plan", *update)
+    text = json.dumps({**document, "users": [{**bob, "firstName": "Bob"}]})
+    run_command(realms, text, "apply", *update)
+    assert "in sync" in run_command(realms, text, "plan", *update)
+    assert realms.ask("GET", "addressed/users?username=bob&exact=true").json() == []
+
+
+def test_old_forms_of_a_wrong_type_are_refused_by_every_way(realms: Administration) -> None:
+    hashed = {"type": "password", "hashedSaltedValue": "aGFzaA==", "salt": "c2FsdA=="}
+    credentials: tuple[dict[str, Any], ...] = (
+        {**hashed, "type": []},
+        {**hashed, "hashIterations": "9" * 5000},
+    )
+    for credential in credentials:
+        user = {"username": "anna", "enabled": True, "credentials": [credential]}
+        document = {"realm": "mistyped", "users": [user]}
+        for path, sent in (("", document), ("master/partialImport", {"users": [user]})):
+            answer = realms.ask("POST", path, document=sent)
+            assert answer.status_code == 400, (path, answer.text)
+        for command in ("import", "apply", "plan"):
+            output = run_command(realms, json.dumps(document), command, status=2)
+            assert "users[0].credentials[0]" in output
+
+
+def test_secrets_and_names_of_a_wrong_type_are_refused(realms: Administration) -> None:
+    client = {"clientId": "app", "secret": "a-secret", "attributes": {"a": "b"}}
+    document: dict[str, Any] = {"realm": "mistyped", "clients": [client]}
+    import_files(realms, [json.dumps(document)], "import")
+    for wrong in ([], {}, ["a"]):
+        clients = [{**client, "secret": wrong}]
+        text = json.dumps({**document, "clients": clients})
+        for command in ("import", "apply", "plan"):
+            assert "secret" in run_command(realms, text, command, status=2)
+        parts = {"ifResourceExists": "OVERWRITE", "clients": clients}
+        answer = realms.ask("POST", "mistyped/partialImport", document=parts)
+        assert answer.status_code == 400, answer.text

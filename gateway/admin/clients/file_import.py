@@ -90,7 +90,7 @@ def _changes(
 def _without_time_of_secret(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the document of a known client; the time of a secret that it hides is not its own."""
     attributes = item.get("attributes")
-    if given_field(item, "secret") not in {None, "", MASK} or not isinstance(attributes, Mapping):
+    if given_field(item, "secret") not in (None, "", MASK) or not isinstance(attributes, Mapping):
         return item
     kept = {name: text for name, text in attributes.items() if name != SECRET_CREATED}
     return {**item, "attributes": kept}

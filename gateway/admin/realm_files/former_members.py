@@ -15,6 +15,9 @@ from gateway.domain.users import PASSWORD_TYPES
 
 _CONDITION: Final = "conditional-user-configured"
 _OTP_TYPES: Final = frozenset({"totp", "hotp"})
+_MOST_DIGITS: Final = 18
+_NUMBERS: Final = {"hashIterations": 1, "digits": 0, "counter": 0, "period": 0}
+"""Members of old credentials, with what counts where they are left out."""
 _ACTION_NAMES: Final = {each.casefold(): each for each in REQUIRED_ACTIONS}
 
 Document = dict[str, Any]
@@ -120,9 +123,14 @@ def _with_current_data(credential: Any) -> Any:
     if credential.get("secretData") is not None or not isinstance(hashed, str):
         return credential
     kind = credential.get("type")
+    numbers = {name: _number(credential.get(name, least)) for name, least in _NUMBERS.items()}
+    if not isinstance(kind, str) or any(
+        isinstance(each, str | list | Mapping) for each in numbers.values()
+    ):
+        return credential
     if kind in PASSWORD_TYPES:
         made = {
-            "hashIterations": _number(credential.get("hashIterations", 1)),
+            "hashIterations": numbers["hashIterations"],
             "algorithm": credential.get("algorithm") or "pbkdf2",
             "additionalParameters": {},
         }
@@ -130,7 +138,7 @@ def _with_current_data(credential: Any) -> Any:
     elif kind in _OTP_TYPES:
         made = {
             "subType": kind,
-            **{name: _number(credential.get(name, 0)) for name in ("digits", "counter", "period")},
+            **{name: numbers[name] for name in ("digits", "counter", "period")},
             "algorithm": credential.get("algorithm"),
         }
         secret, kind = {"value": hashed}, "otp"
@@ -144,7 +152,10 @@ def _with_current_data(credential: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+    """Return the number of a text; what is longer than any number is left to the readers."""
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
+        return int(value)
+    return value
 
 
 def _with_service_account(client: Mapping[str, Any]) -> Mapping[str, Any]:

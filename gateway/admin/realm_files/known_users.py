@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gateway.admin.realm_files.user_import import ImportedUser, UserPreparation
 from gateway.admin.users import NewUser
-from gateway.authentication.unique_names import require_free_names
+from gateway.authentication.unique_names import named_by_address, require_free_names
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, RepeatedName
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -60,12 +60,14 @@ async def list_user_differences(
     for given in users:
         if given.service_account_of is not None:
             continue
-        before = await stores.users.find_by_username(preparation.realm.id, given.user.username)
+        before = None
+        for name in given.names:
+            before = before or await stores.users.find_by_username(preparation.realm.id, name)
         if before is None:
             continue
         with collect_refusals(errors):
             named = await preparation.prepared(replace(given, credentials=()))
-            difference = await _difference(stores, given, named, before)
+            difference = await _difference(stores, preparation.realm, given, named, before)
             if difference is not None:
                 found.append(difference)
     if updates:
@@ -74,16 +76,18 @@ async def list_user_differences(
 
 
 async def _difference(
-    stores: Stores, given: ImportedUser, named: NewUser, before: User
+    stores: Stores, realm: Realm, given: ImportedUser, named: NewUser, before: User
 ) -> UserDifference | None:
-    realm_id = before.realm_id
+    realm_id, login = realm.id, realm.login
     after = parse_user(given.document, realm_id, base=before, now=before.created_at)
+    after = named_by_address(login, after)
     granted = await stores.roles.granted(realm_id, before.id)
     roles = tuple(each for each in named.role_ids if each not in granted)
     groups: tuple[str, ...] = ()
     if given.groups is not None:
         joined = {group.id for group in await stores.groups.of_user(realm_id, before.id)}
         groups = tuple(each for each in named.group_ids if each not in joined)
-    if after == before and not roles and not groups:
+    # A former name alone is no difference: the user is displayed with the address already.
+    if after == named_by_address(login, before) and not roles and not groups:
         return None
     return UserDifference(before, after, roles, groups, given.path)

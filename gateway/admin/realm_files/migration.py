@@ -77,11 +77,12 @@ def without_flow(alias: str) -> Step:
 
     def remove(document: Document, _known: KnownObjects) -> None:
         flows = _flows_of(document)
-        if alias not in flows or alias in {document.get(name) for name in _BOUND}:
+        if alias not in flows or alias in [document.get(name) for name in _BOUND]:
             return
         removed = {flow["alias"] for flow in _below(flows, alias)}
         others = [flow for name, flow in flows.items() if name not in removed]
-        if not removed & {step.get("flowAlias") for flow in others for step in _steps_of(flow)}:
+        used = {str(step.get("flowAlias")) for flow in others for step in _steps_of(flow)}
+        if not removed & used:
             document[_FLOWS] = others
 
     return remove
@@ -184,14 +185,21 @@ def _objects(document: Mapping[str, Any], name: str) -> list[Any] | None:
     return None
 
 
+def _alias_of(action: Mapping[str, Any]) -> str:
+    """Return the alias of an action, empty for what is no text."""
+    alias = action.get("alias")
+    return alias if isinstance(alias, str) else ""
+
+
 def _add_action(alias: str) -> Step:
     """Return the step that adds a required action that is not there."""
     default = next(each for each in DEFAULT_ACTIONS if each.alias == alias)
 
     def add(document: Document, known: KnownObjects) -> None:
         actions = _objects(document, _ACTIONS)
-        named = known.actions.union(each.get("alias") for each in actions or ())
-        if actions is not None and alias not in named:
+        if actions is None or alias in known.actions:
+            return
+        if all(each.get("alias") != alias for each in actions):
             document[_ACTIONS] = [*actions, render_action(default)]
 
     return add
@@ -202,7 +210,7 @@ def _reorder_actions(document: Document, known: KnownObjects) -> None:
     actions = _objects(document, _ACTIONS)
     if known.is_new and actions is None and document.get(_ACTIONS) is None:
         actions = [render_action(each) for each in DEFAULT_ACTIONS]
-    places = {each.get("alias"): each.get("priority", 0) for each in actions or ()}
+    places = {_alias_of(each): each.get("priority", 0) for each in actions or ()}
     verified = places.get("VERIFY_EMAIL")
     if actions is None or not isinstance(verified, int):
         return
@@ -210,12 +218,13 @@ def _reorder_actions(document: Document, known: KnownObjects) -> None:
     if (verified, places.get(otp), places.get(password)) == (50, 10, 30):
         moved = {otp: 54, password: 57}
     else:
-        moved, last, taken = {}, verified, [*places.values()]
+        moved, last = {}, verified
+        taken = {place for place in places.values() if isinstance(place, int)}
         for alias in (each for each in (otp, password) if each in places):
             last = next(place for place in count(last + 1) if place not in taken)
             moved[alias] = last
     document[_ACTIONS] = [
-        {**each, "priority": moved.get(each.get("alias"), each.get("priority", 0))}
+        {**each, "priority": moved.get(_alias_of(each), each.get("priority", 0))}
         for each in actions
     ]
 
@@ -265,9 +274,11 @@ def _change_clients(document: Document, change: Callable[[Document], None]) -> N
 
 def _lighten_tokens_of_administrators(document: Document, _known: KnownObjects) -> None:
     def lighten(client: Document) -> None:
-        if client.get("clientId") in {"security-admin-console", "admin-cli"}:
+        if client.get("clientId") in ("security-admin-console", "admin-cli"):
             client["fullScopeAllowed"] = True
-            client["attributes"] = {**(client.get("attributes") or {}), _LIGHTWEIGHT: "true"}
+            attributes = client.get("attributes") or {}
+            if isinstance(attributes, Mapping):
+                client["attributes"] = {**attributes, _LIGHTWEIGHT: "true"}
 
     _change_clients(document, lighten)
 

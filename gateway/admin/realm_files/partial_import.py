@@ -53,7 +53,7 @@ from gateway.admin.realm_files.user_import import (
 )
 from gateway.admin.users import NewUser, PrecomputedHashes, store_new_user
 from gateway.authentication.passwords import NewPasswords
-from gateway.authentication.unique_names import require_free_names
+from gateway.authentication.unique_names import named_by_address, require_free_names
 from gateway.client_policies import EventKind
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
@@ -104,11 +104,13 @@ class PartialUsers:
         return [await self._store(new, before) for new, before in zip(given, known, strict=True)]
 
     async def _known(self, new: ImportedUser) -> User | None:
-        """Return the user with the name or the address, but no new service account."""
+        """Return the user with one of the names or the address, but no new service account."""
         users, realm = self.change.stores.users, self.change.realm
         if new.service_account_of in self.new_clients:
             return None
-        found = await users.find_by_username(realm.id, new.user.username)
+        found = None
+        for name in new.names:
+            found = found or await users.find_by_username(realm.id, name)
         if found is None and new.user.email and not realm.login.duplicate_emails_allowed:
             found = await users.find_by_email(realm.id, new.user.email)
         return found
@@ -130,7 +132,9 @@ class PartialUsers:
         return ImportOutcome(action, ImportedKind.USER, new.user.username, new.user.id)
 
     async def _remove(self, new: ImportedUser, before: User) -> None:
-        if before.username != new.user.username or before.service_account_client is not None:
+        current = named_by_address(self.change.realm.login, before)
+        named = {before.username, current.username} & {*new.names}
+        if not named or before.service_account_client is not None:
             # Another user has the address, or it is a service account: the import names neither.
             raise _user_exists(new)
         stores, realm_id = self.change.stores, self.change.realm.id
@@ -210,13 +214,12 @@ async def import_roles(
 ) -> list[ImportOutcome]:
     """Add, skip or change them; raises AlreadyExists, InvalidRequest, Forbidden, InvalidInput."""
     clients = await _clients_of_roles(change, given)
-    fixed = [role for role in given if _is_fixed(change.realm, index, role.role)]
+    skipped = []
     if policy is IfExists.OVERWRITE:
         # An export has them all: they cannot be changed, and none of them has to be.
+        fixed, others = await asyncio.to_thread(_partitioned, change.realm, index, given)
         skipped = await import_roles(change, IfExists.SKIP, index, fixed) if fixed else []
-        given = [role for role in given if role not in fixed]
-    else:
-        skipped = []
+        given = others
     known = {role.role: index.role(role.role) for role in given}
     existing = [role for role in given if known[role.role] is not None]
     if existing and policy is IfExists.FAIL:
@@ -238,6 +241,16 @@ async def import_roles(
         for role in given
     ]
     return [*outcomes, *skipped]
+
+
+def _partitioned(
+    realm: Realm, index: RoleIndex, given: Sequence[RoleInput]
+) -> tuple[list[RoleInput], list[RoleInput]]:
+    """Return the administrative roles of the realm, and the other roles."""
+    parts: tuple[list[RoleInput], list[RoleInput]] = ([], [])
+    for role in given:
+        parts[not _is_fixed(realm, index, role.role)].append(role)
+    return parts
 
 
 def _is_fixed(realm: Realm, index: RoleIndex, role: RoleName) -> bool:
@@ -448,7 +461,7 @@ def _with_client_id(
 
 def _kept_members(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {"id": before.id}
-    if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
+    if before.secret is not None and given_field(item, "secret") in (None, "", MASK):
         kept["secret"] = before.secret.reveal()
     return kept
 

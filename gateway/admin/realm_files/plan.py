@@ -428,13 +428,11 @@ class RealmPlanner:
         preparation = self._preparation(plan, indexes)
         errors: list[FieldError] = []
         added = 0
-        for new in plan.users:
-            if new.service_account_of is not None:
-                continue
+        people = [user for user in plan.users if user.service_account_of is None]
+        for new in await unknown_users(stores, plan.realm.id, people):
             with collect_refusals(errors):
-                if await stores.users.find_by_username(plan.realm.id, new.user.username) is None:
-                    await store_user_of_file(stores, plan.realm, await preparation.prepared(new))
-                    added += 1
+                await store_user_of_file(stores, plan.realm, await preparation.prepared(new))
+                added += 1
         raise_all(errors)
         return added
 

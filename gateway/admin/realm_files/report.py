@@ -282,12 +282,12 @@ def _user_members(context: _Context) -> Iterator[Finding]:
     linked = [_name_of(user) for user in context.users if user.get("federatedIdentities")]
     sentence = "links to identity providers are not imported"
     yield from found_names(FindingKind.LOST, "users.federatedIdentities", linked, sentence)
-    clients = {client.get("clientId") for client in context.clients}
+    clients = {_name_of_client(client) for client in context.clients}
     unknown = [
         _name_of(user)
         for user in context.users
         for consent in _objects(user.get("clientConsents"))
-        if context.is_new and consent.get("clientId") not in clients
+        if context.is_new and _name_of_client(consent) not in clients
     ]
     sentence = "consents to clients that the file does not have are not imported"
     yield from found_names(FindingKind.LOST, "users.clientConsents", unknown, sentence)

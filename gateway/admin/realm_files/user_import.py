@@ -76,6 +76,13 @@ class ImportedUser:
     consents: tuple[ConsentInput, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """What the file has of the user."""
+    sent_name: str = ""
+    """The name in the file; the user is named by the address in realms that want it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names under which the user may be stored, the one of a new user first."""
+        return tuple(dict.fromkeys((self.user.username, self.sent_name or self.user.username)))
 
 
 def read_users(
@@ -101,12 +108,15 @@ def read_users(
 async def unknown_users(
     stores: Stores, realm_id: str, users: Sequence[ImportedUser]
 ) -> list[ImportedUser]:
-    """Return the users whose names are free in the realm: those that an import adds."""
+    """Return the users whose names are free in the realm: those that an import adds.
+
+    A user that is stored under the name in the file is known, by whatever name a new one is stored.
+    """
     known: set[str] = set()
-    for start in range(0, len(users), _NAMES_AT_ONCE):
-        names = [new.user.username for new in users[start : start + _NAMES_AT_ONCE]]
-        known |= await stores.users.known(realm_id, names)
-    return [new for new in users if new.user.username not in known]
+    names = list(dict.fromkeys(name for new in users for name in new.names))
+    for start in range(0, len(names), _NAMES_AT_ONCE):
+        known |= await stores.users.known(realm_id, names[start : start + _NAMES_AT_ONCE])
+    return [new for new in users if known.isdisjoint(new.names)]
 
 
 def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> ImportedUser:
@@ -144,9 +154,12 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
     raise_all(errors)
     if "realmRoles" not in fields:
         roles = (default_role(realm), *roles)
+    sent_name = user.username
     if client is None:
         user = named_by_address(realm.login, user)
-    return ImportedUser(user, credentials, roles, groups, client, path, consents, item)
+    return ImportedUser(
+        *(user, credentials, roles, groups, client, path, consents, item), sent_name=sent_name
+    )
 
 
 def _with_id(credential: NewPassword | Credential) -> NewPassword | Credential:

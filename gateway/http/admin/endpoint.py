@@ -39,7 +39,7 @@ from gateway.admin.access import (
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients import get_client
 from gateway.admin.groups import get_group
-from gateway.admin.users import QUERY_USERS
+from gateway.admin.users import QUERY_USERS, VIEW_USERS
 from gateway.domain.callers import Caller
 from gateway.domain.errors import InvalidInput, UnusableSetting
 from gateway.domain.limits.input_sizes import (
@@ -336,17 +336,21 @@ class AdminEndpoint(GuardedEndpoint):
             raise
 
     async def _require_known_user(self, realm: Realm, rights: Rights, scope: Scope) -> None:
-        """Raise NotFound for an unknown user in the path if the caller may search for users."""
+        """Raise NotFound for an unknown user in the path if the caller may search for users.
+
+        Callers who see users learn of the other objects of the path as well.
+        """
         users = self._located and self._located[0][0] is _get_user
         if users and rights.has(*QUERY_USERS):
-            await self._require_located(realm, scope)
+            most = None if rights.has(*VIEW_USERS) else 1
+            await self._require_located(realm, scope, most)
 
-    async def _require_located(self, realm: Realm, scope: Scope) -> None:
-        """Look the objects of the path up, outermost first; raises NotFound."""
+    async def _require_located(self, realm: Realm, scope: Scope, most: int | None = None) -> None:
+        """Look the `most` outermost objects of the path up, or all; raises NotFound."""
         if not self._located:
             return
         async with self._services.database.read() as stores:
-            for get_object, name in self._located:
+            for get_object, name in self._located[:most]:
                 await get_object(stores, realm, scope["path_params"][name])
 
     async def _realm(
