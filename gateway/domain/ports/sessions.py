@@ -48,7 +48,10 @@ class SessionStore(Protocol):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False without the `expected`."""
+        """Replace the client's part and move `refreshed_at`.
+
+        Returns False where the client has no part, or where it is not the `expected` one.
+        """
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         """Remove one client's part; removing the last one ends the session."""
@@ -112,7 +115,10 @@ class OnlineSessionStore(SessionStore, Protocol):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        """Join the client, and take address and notes of a new sign-in; False as `join`."""
+        """Join the client to a session whose user signed in again; False as `join`.
+
+        Address, "remember me" and notes become those of `session`.
+        """
 
     async def purge(self, realm_id: str) -> int:
         """Remove the realm's expired sessions; return how many."""

@@ -276,7 +276,10 @@ class RedisClient(Redis):
 
 
 def create_client(url: Secret, *, socket_timeout: timedelta | None = None) -> RedisClient:
-    """Return a client that connects when used; raises InvalidInput for a wrong URL."""
+    """Return a client that connects when first used; raises InvalidInput for a wrong URL.
+
+    `socket_timeout` limits each read and write of subscriptions; commands have a deadline.
+    """
     try:
         pool = FairConnectionPool.from_url(
             url.reveal(),

@@ -333,7 +333,7 @@ async def links_by_owner(
     *,
     owners: Sequence[str] | None = None,
 ) -> Mapping[str, frozenset[str]]:
-    """Return ids in `linked` by those in `owner`, of all or of `owners`; links alone."""
+    """Return ids in `linked` by owner, of all or `owners`; owners without links are left out."""
     columns = select(owner.label("owner"), linked.label("linked"))
     of_realm = columns.where(owner.table.c.realm_id == realm_id)
     if owners is not None:
