@@ -38,7 +38,7 @@ class DistributionPoint:
 
 @dataclass(frozen=True, slots=True)
 class CertificatePoints:
-    """The distribution points of a certificate; `problem` says why none can be downloaded."""
+    """Distribution points; `problem`: why none can be downloaded, None if none is named."""
 
     points: tuple[DistributionPoint, ...] = ()
     problem: str | None = None
@@ -168,7 +168,7 @@ class RevocationListSet:
         return next((item.unusable for item in signed if item.unusable), _OTHERS)
 
     def replaced_by(self, lists: Iterable[RevocationList], now: datetime) -> "RevocationListSet":
-        """Return the newer lists, and the known lists that they do not replace."""
+        """Return the newer lists, and known lists that they do not replace; meant for a thread."""
         successors = RevocationListSet(lists)
         kept: dict[int, RevocationList] = {}
         for digest, authority in tuple(self._authorities.items()):

@@ -177,7 +177,10 @@ class Rotations(Protocol):
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token without family: begin the family `token_id`, or use it; see `rotate`."""
+        """Use a token without family: begin the family `token_id`, or use it; see `rotate`.
+
+        The token must have expired by `expires_at`, after which the family is removed.
+        """
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
         """Return whether `rotate` would accept the token; nothing changes."""

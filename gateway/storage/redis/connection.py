@@ -151,7 +151,7 @@ class CircuitOpen(RedisConnectionError):
 
 
 class CircuitBreaker:
-    """A server's breaker; `probe` raises while there is no answer. Belongs to one event loop."""
+    """A server's breaker; `probe` raises RedisError or OSError. Belongs to one event loop."""
 
     def __init__(self, probe: Callable[[], Awaitable[None]]) -> None:
         self._probe = probe

@@ -182,7 +182,7 @@ class Transaction:
         missing: bool = False,
         taken: str = "",
     ) -> None:
-        """Insert rows with the next statement or the commit, which raises a failure."""
+        """Insert rows with the next statement or commit, which raises; see `insert_missing`."""
         await self._insert(table, rows, missing=missing, taken=taken, later=True)
 
     async def _insert(
