@@ -1,7 +1,8 @@
 """One administrative change: its transaction, its admin events, and its invalidations.
 
 Events are stored in the transaction of the change; gateways are notified once it is committed.
-Keycloak: 10.4 admin events, 7.1 (clear-realm-cache ...)
+A change may name the entity tag of the state that it is based on.
+Keycloak: 10.4 admin events. Spec: RFC 9110 §8.8.3, §13.1.1 (strong comparison)
 """
 
 import asyncio

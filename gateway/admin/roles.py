@@ -418,6 +418,7 @@ class RoleAdministration(Administration):
     async def list_users_with_role(
         self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
     ) -> list[dict[str, Any]]:
+        """Return the users with the role; a caller that may only query users sees none."""
         async with self._database.read() as stores:
             role = (await get_viewable_role(stores, acting, address)).role
             if not acting.rights.has(*VIEW_USERS):
@@ -431,6 +432,7 @@ class RoleAdministration(Administration):
     async def list_groups_with_role(
         self, acting: Acting, address: RoleAddress, page: ListingPage = _FIRST_PAGE, *, brief: bool
     ) -> list[dict[str, Any]]:
+        """Return the groups with the role; a caller that may only query groups sees none."""
         async with self._database.read() as stores:
             role = (await get_viewable_role(stores, acting, address)).role
             if not acting.rights.has(*VIEW_GROUPS):

@@ -241,7 +241,7 @@ class Challenge:
     """Those of ONE_TIME_CODE, where there are several."""
     selected_device: str | None = None
     other_ways: tuple[tuple[str, str], ...] = ()
-    """Executions that the user may take instead ('try another way'): id and authenticator."""
+    """Executions for "try another way": id and authenticator; SELECT_AUTHENTICATOR has all."""
     enrollment: OtpEnrollment | None = None
     """That of CONFIGURE_OTP."""
     profile: tuple[ProfileField, ...] = ()

@@ -417,7 +417,10 @@ class AuthDetails:
 
 @dataclass(frozen=True, slots=True)
 class AdminEvent:
-    """A change; `resource_path` is in the realm, None for it. `representation` has no secret."""
+    """One successful change; `resource_path` is relative to the realm, None for the realm itself.
+
+    `representation` is JSON text of fields that hold no secret.
+    """
 
     id: str
     realm_id: str

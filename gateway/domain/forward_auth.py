@@ -54,7 +54,10 @@ class OriginalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What rules are compared with: normal `host`, and `path` decoded once, nginx's `$uri`."""
+    """The part of a request that rules are compared with; `path` is decoded once: nginx's `$uri`.
+
+    `host` is in lower case, and has a port only if it is not the default of the scheme.
+    """
 
     method: str
     scheme: str
@@ -413,7 +416,7 @@ _METHODS: Final = frozenset({"", "S256"})
 
 
 def unusable_setting(client: Client) -> str | None:
-    """Return why an OpenID Connect client cannot be used, None where it can; public text."""
+    """Return why an OpenID Connect client cannot be used, for logs and administrators, or None."""
     authorization, objects = client.authorization, client.request_objects
     if not client.standard_flow_enabled:
         return "standardFlowEnabled is false, but sites use the standard flow"
@@ -435,7 +438,10 @@ DOMAIN_COOKIE: Final = "__Secure-realmgate-session"
 
 @dataclass(frozen=True, slots=True)
 class SiteSession:
-    """The session of a cookie at `site` (see `cookie_scope`), with a clientId and its session."""
+    """The user session that a session cookie names; `client` is a clientId.
+
+    `site` is the scope in which the cookie is valid: see `cookie_scope`.
+    """
 
     site: str
     realm_id: str

@@ -77,7 +77,10 @@ class SignatureAlgorithm(StrEnum):
 
 
 class SecretAlgorithm(StrEnum):
-    """HMAC algorithms with the realm's key: HS512 for refresh tokens. Spec: RFC 7518 §3.2."""
+    """HMAC algorithms: HS512 for refresh tokens; clients may choose any of them.
+
+    The key is the realm's and never leaves the gateways. Spec: RFC 7518 §3.2.
+    """
 
     HS512 = "HS512"
     HS256 = "HS256"

@@ -101,7 +101,10 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """Client credentials for the token of a mail server, `authToken*` of `smtpServer`."""
+    """How to get the access token that replaces a password: `client_credentials`.
+
+    Keycloak: authTokenUrl, authTokenClientId, authTokenClientSecret, authTokenScope (26.2)
+    """
 
     url: str
     client_id: str
@@ -239,7 +242,10 @@ def _token_request(smtp: Smtp) -> TokenRequest:
 
 
 def ascii_address(address: str) -> str:
-    """Return the address with an ASCII domain; raises MailNotSent. Spec: RFC 5890 §2.3.2.1."""
+    """Return the address with an ASCII domain; raises MailNotSent where that is impossible.
+
+    Spec: RFC 5321 §4.1.2 (Dot-string), RFC 5890 §2.3.2.1 (A-labels)
+    """
     try:
         return smtp_address(address)
     except ValueError as error:

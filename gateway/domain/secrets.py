@@ -56,7 +56,10 @@ class SecretsAtRest(Protocol):
         """Encrypt for `context` (`client-secret:<realm id>:<client id>`); the result is ASCII."""
 
     def derive_key(self, purpose: str) -> bytes:
-        """Return 32 bytes for a purpose, the same in all gateways, of the oldest key."""
+        """Return 32 bytes for a purpose, the same in all gateways.
+
+        They change when the oldest encryption key is no longer configured.
+        """
 
     def unseal(self, sealed: str, context: str) -> str:
         """Decrypt; raises SecretUnreadable when altered, moved or sealed under another key."""

@@ -278,7 +278,7 @@ def client_session_ends_at(
 
 
 def if_lasting(realm: Realm, session: UserSession | None, now: datetime) -> UserSession | None:
-    """Return the session unless it is over, or its "remember me" is no longer offered."""
+    """Return the session unless it is over, or its "remember me" is off. Keycloak: 3 (sessions)."""
     if session is None or (session.remember_me and not realm.login.remember_me):
         return None
     return None if _is_over(session_ends_at(realm.session_limits, session), now) else session

@@ -1,8 +1,11 @@
 """Flows, executions and required actions: Keycloak's JSON to values and back.
 
+Names of authenticators are Keycloak's, for clients find an execution by them.
 Keycloak: AuthenticationFlowRepresentation, AuthenticationExecutionInfoRepresentation,
 AuthenticationExecutionRepresentation, AuthenticatorConfigRepresentation,
-RequiredActionProviderRepresentation: strict decoders; defaults of required actions of 26.7
+RequiredActionProviderRepresentation: strict decoders; defaults of required actions of 26.7;
+authenticator-providers, client-authenticator-providers, form-action-providers, 15 (password grant
+flow)
 """
 
 from collections.abc import Iterator, Mapping

@@ -218,7 +218,11 @@ class Drain:
         self._queues = queues
 
     async def run(self, *, wait: bool) -> bool:
-        """Store all events written so far, or return False; raises StoreUnavailable, OSError."""
+        """Store all events that any process had written when it began.
+
+        While another process stores events, it waits with `wait`, or returns False. Raises
+        StoreUnavailable, OSError.
+        """
         if not self._directory.exists():
             return True
         async with file_lock(self._directory / _LOCK, wait=wait) as is_ours:

@@ -1,9 +1,4 @@
-"""Objects and pages of listings that a caller asks for, and entity tags of answers.
-
-An entity tag is a digest of the JSON text of the answer, which is encoded once for both. A change
-names with it the state that it is based on.
-Spec: RFC 9110 §8.8.3, §13.1.1 (strong comparison)
-"""
+"""Objects that a caller asks for, and pages of listings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

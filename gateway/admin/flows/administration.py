@@ -35,7 +35,7 @@ from gateway.representations.flows import (
     unmasked,
 )
 
-_PATH: Final = "authentication/flows"
+_FLOWS: Final = "authentication/flows"
 _FLOW_OF_SAML: Final = "saml ecp"
 _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
@@ -87,7 +87,7 @@ class FlowAdministration(Administration):
             if draft.kind is None or work.flows.find_flow(flow.id) is not None:
                 raise duplicate_resource()
             work.put_flow(flow)
-            _record(change, OperationType.CREATE, f"{_PATH}/{flow.id}", document)
+            _record(change, OperationType.CREATE, f"{_FLOWS}/{flow.id}", document)
         return flow.id
 
     async def replace_flow(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ class FlowAdministration(Administration):
             changed = replace(flow, description=draft.description, top_level=top_level)
             work.put_flow(replace(changed, alias=draft.alias))
             await _rename_in_use(change, flow.alias, draft.alias)
-            _record(change, OperationType.UPDATE, f"{_PATH}/{flow_id}", document)
+            _record(change, OperationType.UPDATE, f"{_FLOWS}/{flow_id}", document)
 
     async def remove_flow(self, acting: Acting, flow_id: str) -> None:
         """Remove a flow with its sub-flows; raises InvalidRequest where it is in use."""
@@ -126,7 +126,7 @@ class FlowAdministration(Administration):
             if work.flows.is_part(flow_id):
                 raise InvalidRequest(f"'{flow.alias}' is a sub-flow: delete its execution")
             work.remove_flow(flow_id)
-            _record(change, OperationType.DELETE, f"{_PATH}/{flow_id}")
+            _record(change, OperationType.DELETE, f"{_FLOWS}/{flow_id}")
 
     async def copy_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
         """Copy a flow with its sub-flows; return the id of the copy."""
@@ -137,7 +137,7 @@ class FlowAdministration(Administration):
             copied = _copied(work, flow, name, name)
             work.put_flow(replace(copied, top_level=True))
             sent = {**document, "id": copied.id}
-            _record(change, OperationType.CREATE, f"{_PATH}/{alias}/copy", sent)
+            _record(change, OperationType.CREATE, f"{_FLOWS}/{alias}/copy", sent)
         return copied.id
 
     async def get_execution(self, acting: Acting, execution_id: str) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class FlowAdministration(Administration):
     async def add_sub_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
         """Add an empty flow to a flow, disabled; return its id."""
         given = parse_names(document)
-        name, kind = given.get("alias") or "", _kind(given.get("type"))
+        name, kind = given.get("alias") or "", _sub_flow_kind(given.get("type"))
         async with changing_flows(self._changes, acting) as (change, work):
             parent = _open_parent(work, alias, "sub-flow", WireFamily.MESSAGE)
             require_alias(work, name, "create", "New flow alias name already exists")
@@ -264,7 +264,7 @@ class FlowAdministration(Administration):
         async with changing_flows(self._changes, acting) as (change, work):
             _require_new(work, config)
             work.configs[config.id] = config
-            change.record(OperationType.CREATE, _KIND, f"{_CONFIG_PATH}/{config.id}", document)
+            change.record(OperationType.CREATE, _CONFIG, f"{_CONFIG_PATH}/{config.id}", document)
         return config.id
 
     async def configure_execution(
@@ -280,7 +280,7 @@ class FlowAdministration(Administration):
             work.put_flow(parent.exchanging(replace(step, config=config.id)))
             path = f"authentication/executions/{execution_id}/config"
             sent = {**document, "id": config.id}
-            change.record(OperationType.CREATE, _KIND, path, sent)
+            change.record(OperationType.CREATE, _CONFIG, path, sent)
         return config.id
 
     async def replace_config(
@@ -291,7 +291,7 @@ class FlowAdministration(Administration):
             before = _get_config(work, config_id)
             change.require_match(_render_config, work, before)
             work.configs[config_id] = unmasked(config, before)
-            change.record(OperationType.UPDATE, _KIND, f"{_CONFIG_PATH}/{config_id}", document)
+            change.record(OperationType.UPDATE, _CONFIG, f"{_CONFIG_PATH}/{config_id}", document)
 
     async def remove_config(self, acting: Acting, config_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
@@ -301,7 +301,7 @@ class FlowAdministration(Administration):
                 for step in flow.executions:
                     if step.config == config_id:
                         work.put_flow(work.get_flow(flow.id).exchanging(replace(step, config=None)))
-            change.record(OperationType.DELETE, _KIND, f"{_CONFIG_PATH}/{config_id}")
+            change.record(OperationType.DELETE, _CONFIG, f"{_CONFIG_PATH}/{config_id}")
 
 
 def require_alias(work: FlowUnitOfWork, alias: str, verb: str, taken: str) -> None:
@@ -370,7 +370,6 @@ def _record(change: Change, operation: OperationType, path: str, document: objec
 
 
 _EXECUTIONS: Final = "authentication/executions"
-_FLOWS: Final = "authentication/flows"
 _STEP: Final = ResourceType.AUTH_EXECUTION
 
 
@@ -422,7 +421,7 @@ def _require_role(provider: str | None, role: AuthenticatorRole) -> str:
     return known.id
 
 
-def _kind(text: str | None) -> FlowKind:
+def _sub_flow_kind(text: str | None) -> FlowKind:
     """Return the kind of a sub-flow; Keycloak takes any text, an unknown one is basic here."""
     return FlowKind(text) if text in set(FlowKind) else FlowKind.BASIC
 
@@ -468,7 +467,7 @@ def _moved(executions: tuple[Execution, ...], moving: str, *, up: bool) -> Itera
 
 
 _CONFIG_PATH: Final = "authentication/config"
-_KIND: Final = ResourceType.AUTHENTICATOR_CONFIG
+_CONFIG: Final = ResourceType.AUTHENTICATOR_CONFIG
 
 
 def _get_config(work: FlowUnitOfWork, config_id: str) -> AuthenticatorConfig:

@@ -2,7 +2,8 @@
 
 A removed realm loses its data in `master` and Redis. A mail server without a valid sender is
 refused.
-Keycloak: 7.1 (PUT and DELETE of a realm), 8.6 (rename, removal)
+Keycloak: 7.1 (PUT and DELETE of a realm, testSMTPConnection, clear-realm-cache ...), 8.6 (rename,
+removal)
 """
 
 import re

@@ -157,7 +157,7 @@ class UserListing(Administration):
             return await _matching(stores, realm, query, first, maximum)
 
     async def count_users(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
-        """Return how many users match, of those the caller may view; raises TooMany as `page`."""
+        """Return how many users match that the caller may view; raises TooMany as `list_users`."""
         rights.require_role(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return 0

@@ -151,7 +151,7 @@ class ProfileComponents(Administration):
     async def replace_component(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
-        """Change the profile; raises what `create` does, and NotFound."""
+        """Change the profile; raises the errors of `create_component`, and NotFound."""
         _require_provider(given)
         text = _text(given)
         read = None if text is None else parse_profile_text(text)

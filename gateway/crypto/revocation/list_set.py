@@ -38,7 +38,7 @@ class DistributionPoint:
 
 @dataclass(frozen=True, slots=True)
 class CertificatePoints:
-    """The distribution points of a certificate; `problem` says why none can be downloaded."""
+    """Distribution points; `problem`: why none can be downloaded, None if none is named."""
 
     points: tuple[DistributionPoint, ...] = ()
     problem: str | None = None

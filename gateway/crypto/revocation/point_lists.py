@@ -88,6 +88,7 @@ class PointLists:
         *,
         most_bytes: int = MOST_BYTES,
     ) -> None:
+        """`fetch` raises DocumentUnavailable; `find_realm` finds a realm by name."""
         self._fetch = fetch
         self._clock = clock
         self._find_realm = find_realm

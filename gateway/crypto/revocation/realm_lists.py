@@ -69,6 +69,7 @@ class RealmRevocationLists:
         clock: Clock,
         find_realm: Callable[[str], Awaitable[Realm | None]],
     ) -> None:
+        """`fetch` raises DocumentUnavailable; `find_realm` finds a realm by name."""
         self._fetch = fetch
         self._clock = clock
         self._find_realm = find_realm

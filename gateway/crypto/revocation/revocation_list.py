@@ -144,9 +144,10 @@ _CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RevocationList:
-    """A list with its `scope`, and why it is `unusable`, if it is.
+    """A list of an issuer; its signature is unverified before `is_signed_by`.
 
-    Its signature is unchecked until `is_signed_by` has returned True.
+    `unusable` says why it can be used for no certificate. A partial list has a `scope`: it names
+    only revoked certificates within it.
     """
 
     issuer: x509.Name

@@ -137,6 +137,7 @@ class AuthorityFile(AuthorityBundle):
     """The authorities of a PEM file, kept when a new one is unusable. Belongs to one event loop."""
 
     def __init__(self, file: Path) -> None:
+        """Read the file; raises OSError, ValueError or MalformedCertificate."""
         self._file = WatchedFile(file)
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()

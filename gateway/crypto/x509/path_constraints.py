@@ -211,7 +211,7 @@ _ANY: Final = "2.5.29.32.0"
 
 
 def require_policies(path: Sequence[ParsedCertificate], required: frozenset[str]) -> None:
-    """Raise CertificateRefused unless `path`, leaf to anchor, is valid for a required policy."""
+    """Raise CertificateRefused unless `path`, leaf to anchor, fits one of `required`, if any."""
     *below, anchor = path
     state = _PolicyState(required, len(below))
     state.constrain(anchor)

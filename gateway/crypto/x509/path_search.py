@@ -66,7 +66,10 @@ def require_client(parsed: ParsedCertificate) -> None:
 
 
 def require_authority(parsed: ParsedCertificate, authorities_below: int) -> None:
-    """Raise CertificateRefused unless it may have so many authorities below. RFC 5280 §4.2.1.9."""
+    """Raise CertificateRefused unless it may issue with that number of authorities below it.
+
+    Self-issued authorities do not count. Spec: RFC 5280 §4.2.1.9
+    """
     who = f"the authority {parsed.subject}"
     constraints = parsed.extension(x509.BasicConstraints)
     if constraints is None or not constraints.ca:

@@ -61,7 +61,6 @@ class AuthorizationSettings:
     """The required method; empty: any. Spec: RFC 7636 §4.3."""
     pushed_requests_only: bool = setting("require.pushed.authorization.requests", SWITCH)
     """Spec: RFC 9126 §6."""
-    """`require.pushed.authorization.requests`. Spec: RFC 9126 §6."""
     exclude_issuer: bool = setting("exclude.issuer.from.auth.response", SWITCH)
     """No parameter `iss`. Spec: RFC 9207 §2."""
     exclude_session_state: bool = setting("exclude.session.state.from.auth.response", SWITCH)
@@ -296,7 +295,7 @@ class ClientTokens:
     dpop_bound: bool = setting("dpop.bound.access.tokens", FLAG)
     """Every token request needs a DPoP proof, whose key `cnf` names."""
     lightweight: bool = setting("client.use.lightweight.access.token.enabled", SWITCH)
-    """Only the claims mappers add to such."""
+    """Access tokens have only the claims of mappers for lightweight tokens."""
     refresh_tokens: bool = setting("use.refresh.tokens", FLAG_UNLESS_FALSE)
     """Whether a session's tokens come with a refresh token."""
     refresh_tokens_of_service_account: bool = setting("client_credentials.use_refresh_token", FLAG)

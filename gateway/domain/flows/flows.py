@@ -361,7 +361,11 @@ class FlowStep:
 
 @dataclass(frozen=True, slots=True)
 class SignInFlow:
-    """A flow with its enabled executions; `steps` are all required or all ALTERNATIVE."""
+    """A flow with its enabled executions.
+
+    `steps` are all REQUIRED or CONDITIONAL, or all ALTERNATIVE. A CONDITIONAL flow runs where its
+    `conditions` are met.
+    """
 
     alias: str
     conditions: tuple[FlowStep, ...] = ()

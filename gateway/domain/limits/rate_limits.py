@@ -58,7 +58,10 @@ _RESERVE_OF_CLIENTS: Final = 5
 
 
 def client_registrations(most: int | None, known: int) -> RateLimit:
-    """Return the limit in a realm of `known` of at most `most` clients, None for any number."""
+    """Return the limit of a realm with `known` clients that permits `most`; None: any number.
+
+    One network gets a tenth of `most` a day, at least ten, but at most half of the free places.
+    """
     if most is None:
         return CLIENT_REGISTRATIONS
     share = min(max(most // _SHARE_OF_CLIENTS, _LEAST_SHARE), (most - known) // 2)

@@ -42,7 +42,10 @@ class CertificateInspector(Protocol):
     """Reads certificates as people have them."""
 
     def split(self, data: bytes) -> tuple[bytes, ...]:
-        """Return the DER of each certificate of PEM or DER; raises MalformedCertificate."""
+        """Return the DER of each certificate of PEM, or of one in URL-escaped PEM or DER.
+
+        Raises MalformedCertificate where there is none.
+        """
 
     def describe_key(self, der: bytes) -> str:
         """Return kind and size of the public key; raises MalformedCertificate."""
@@ -129,14 +132,20 @@ class DeniedCertificates(Protocol):
     """The deny lists of realms."""
 
     async def denies(self, realm: "Realm", identity: str, now: datetime) -> bool:
-        """Tell whether the realm denies a certificate by id; raises StoreUnavailable."""
+        """Return whether the realm denies a certificate; raises StoreUnavailable.
+
+        `identity` is its `x5t#S256`, or the digest of its issuer and serial number.
+        """
 
 
 class Revocations(Protocol):
     """Which certificates were revoked."""
 
     async def refusal(self, path: CertificationPath, realm: "Realm", now: datetime) -> str | None:
-        """Return why a path is revoked in the realm, else None; raises StoreUnavailable."""
+        """Return why a certificate of the path counts as revoked in the realm, else None.
+
+        The path must come from the current authorities. Raises StoreUnavailable.
+        """
 
 
 class ListedRevocations(Revocations, Protocol):

@@ -169,7 +169,10 @@ class UnverifiedClaims:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedClaims:
-    """The claims of a JWT with a valid signature of the client; never of the algorithm `none`."""
+    """The claims of a JWT with a valid signature by a key or the secret of the client.
+
+    Created by `ClientSignatures.verify_claims` alone; `algorithm` is never `none`.
+    """
 
     algorithm: str
     claims: Mapping[str, Any] = field(repr=False)
@@ -186,11 +189,17 @@ class ClientSignatures(Protocol):
         """Return the claims of a JWT with `none` and no signature; else raises InvalidToken."""
 
     async def verify_claims(self, client: Client, token: str) -> VerifiedClaims:
-        """Return the claims if the signature holds; raises InvalidToken. Callers check them."""
+        """Return the claims if the signature holds; a JWT without a signature is refused.
+
+        The caller decides which algorithms it accepts, and checks the claims. Raises InvalidToken.
+        """
 
 
 class ProofSignatures(Protocol):
     """Verifies DPoP proofs with the public key in their own header."""
 
     def verify_proof(self, proof: str) -> SignedProof:
-        """Return the claims of a valid proof, which the caller checks; raises InvalidProof."""
+        """Return the claims if type, algorithm, key and signature are valid; raises InvalidProof.
+
+        The caller limits the length before the call, and checks the claims.
+        """

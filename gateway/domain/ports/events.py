@@ -14,7 +14,10 @@ class EventLog(Protocol):
     def append(
         self, event: UserEvent, *, is_stored: bool = True, listeners: tuple[str, ...] = ()
     ) -> bool:
-        """Store the event; False without room. Where `is_stored` and for `listeners` in SQL."""
+        """Store the event before returning; False where there is no room for it.
+
+        With `is_stored` it goes to SQL; `listeners` add to their queues in that transaction.
+        """
 
     async def settle(self) -> None:
         """Store the events of all workers of this machine in SQL; raises StoreUnavailable."""
@@ -28,7 +31,7 @@ class EventListeners(Protocol):
         """The listeners that a realm may choose."""
 
     def receivers(self, realm: Realm, name: str, *, failed: bool) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a listener wants such events at once, and listeners that queue."""
+        """Return whether a listener wants such an event at once, and listeners that queue it."""
 
     def publish(self, realm: Realm, event: UserEvent) -> None:
         """Pass the event to these listeners; a failure of one does not reach the caller."""
@@ -38,4 +41,4 @@ class EventQueues(Protocol):
     """The listeners that queue something of an event, such as a mail."""
 
     async def queue(self, stores: Stores, logged: Sequence[LoggedEvent]) -> None:
-        """Let the listeners of each event queue, in the transaction; repeats add nothing."""
+        """Add to the listeners' queues in the transaction of `stores`; a repeat adds nothing."""

@@ -78,7 +78,10 @@ class Invalidation(Protocol):
         """Return whether messages of other gateways arrive now."""
 
     async def publish(self, topics: Sequence[str]) -> None:
-        """Invalidate all topics here and in other processes; raises StoreUnavailable."""
+        """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
+
+        Every topic is tried, even after one fails.
+        """
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Call `listener` with each topic, and with None when messages may have been missed."""

@@ -169,7 +169,10 @@ class Lookups(Protocol):
     """Queries the database; an unchanged row returns `before`. Raises StoreUnavailable."""
 
     async def is_revoked(self, realm_id: str, *token_ids: str) -> bool:
-        """Return whether one jti was revoked, of 1 + MOST_EXCHANGES at most (ValueError)."""
+        """Return whether one of the jti was revoked: of a token, or of a token that it came from.
+
+        Raises ValueError without any, and for more than 1 + MOST_EXCHANGES.
+        """
 
     async def token_state(
         self, realm_id: str, token_ids: tuple[str, ...], after: int

@@ -48,7 +48,10 @@ class SessionStore(Protocol):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False without the `expected`."""
+        """Replace the client's part and move `refreshed_at`.
+
+        Returns False where the client has no part, or where it is not the `expected` one.
+        """
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         """Remove one client's part; removing the last one ends the session."""
@@ -112,7 +115,10 @@ class OnlineSessionStore(SessionStore, Protocol):
         *,
         expected: ExpectedPart | None = None,
     ) -> bool:
-        """Join the client, and take address and notes of a new sign-in; False as `join`."""
+        """Join the client to a session whose user signed in again; False as `join`.
+
+        Address, "remember me" and notes become those of `session`.
+        """
 
     async def purge(self, realm_id: str) -> int:
         """Remove the realm's expired sessions; return how many."""
@@ -171,7 +177,10 @@ class Rotations(Protocol):
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token without family: begin the family `token_id`, or use it; see `rotate`."""
+        """Use a token without family: begin the family `token_id`, or use it; see `rotate`.
+
+        The token must have expired by `expires_at`, after which the family is removed.
+        """
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
         """Return whether `rotate` would accept the token; nothing changes."""

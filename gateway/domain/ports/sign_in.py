@@ -137,7 +137,7 @@ class PushedRequestStore(Protocol):
         pushed: PushedParameters,
         lifespan: timedelta,
     ) -> None:
-        """Store a request of a client, by internal id, under a new `reference`."""
+        """Store a request under a new reference; raises StoreUnavailable. `client`: internal id."""
 
     async def find_request(
         self, realm_id: str, client: str, reference: str

@@ -33,7 +33,10 @@ class KeyRing(Protocol):
         """
 
     def verify_token(self, token: str, now: datetime) -> Mapping[str, Any]:
-        """Return claims with valid kid, algorithm and signature; raises InvalidToken."""
+        """Return the claims if kid, pinned algorithm and signature are valid; raises InvalidToken.
+
+        The caller checks the time and type claims.
+        """
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
         """Return a JWS under the realm's secret key; raises LookupError without one."""

@@ -381,7 +381,7 @@ class KeyRepository(Protocol):
     async def add(self, key: RealmKey) -> None: ...
 
     async def replace(self, key: RealmKey, *, material: bool = False) -> None:
-        """Overwrite the key with the same id; kid and keys change only with `material`."""
+        """Overwrite the key by id; kid, algorithm, key and certificate only with `material`."""
 
     async def remove_key(self, realm_id: str, key_id: str) -> bool:
         """Remove the key; return whether it existed."""

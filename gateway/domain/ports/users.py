@@ -76,7 +76,7 @@ class UserRepository(Protocol):
         """Store a new user; raises AlreadyExists."""
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
-        """Store new users of a realm and credentials; AlreadyExists may come at commit."""
+        """Store new users of a realm with credentials; AlreadyExists may come at the commit."""
 
     async def replace(self, user: User) -> None:
         """Overwrite the user with the same id in the same realm."""
@@ -395,4 +395,4 @@ class RoleScopeRepository(Protocol):
     async def reached(
         self, realm_id: str, client: str | None, client_scopes: Sequence[str]
     ) -> frozenset[str]:
-        """Return the ids of all roles in the scope of a client and of client scopes."""
+        """Return ids of roles in the scope of a client and scopes, also composites and its own."""

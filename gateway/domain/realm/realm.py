@@ -130,7 +130,10 @@ _NONE = timedelta()
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """Idle counts from the last refresh, the maximum from the sign-in; whole seconds."""
+    """Idle counts from the last refresh, the maximum from the sign-in; whole seconds.
+
+    Where zero inherits, the wider setting is used.
+    """
 
     idle: timedelta = timedelta(minutes=30)
     """`ssoSessionIdleTimeout`: a single-sign-on session that is not used."""

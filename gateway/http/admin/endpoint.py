@@ -133,9 +133,8 @@ OTHERS: Final = frozenset(
         *("session_id", "sha256", "site", "type", "workflow_id"),
     }
 )
-"""Placeholders of objects without rights, or of a part of an object before it in the path.
-
-`session_id` is among them: ending a session gives no control of an account.
+"""Placeholders of objects that need no right of their own, or that belong to an object before
+them in the path. With `session_id`: to end a session gives no control of an account.
 """
 _ROLE_LISTS: Final = frozenset({"role-mappings", "scope-mappings"})
 """The path after one of these names the client that owns the roles: the client is not changed."""

@@ -151,7 +151,7 @@ class CircuitOpen(RedisConnectionError):
 
 
 class CircuitBreaker:
-    """A server's breaker; `probe` raises while there is no answer. Belongs to one event loop."""
+    """A server's breaker; `probe` raises RedisError or OSError. Belongs to one event loop."""
 
     def __init__(self, probe: Callable[[], Awaitable[None]]) -> None:
         self._probe = probe
@@ -276,7 +276,10 @@ class RedisClient(Redis):
 
 
 def create_client(url: Secret, *, socket_timeout: timedelta | None = None) -> RedisClient:
-    """Return a client that connects when used; raises InvalidInput for a wrong URL."""
+    """Return a client that connects when first used; raises InvalidInput for a wrong URL.
+
+    `socket_timeout` limits each read and write of subscriptions; commands have a deadline.
+    """
     try:
         pool = FairConnectionPool.from_url(
             url.reveal(),

@@ -35,7 +35,7 @@ _SILENCE = 2.0
 
 
 class RedisInvalidation:
-    """Invalidation over one channel of `url`; `start` subscribes and reconnects until `stop`."""
+    """Invalidation over one channel of `url`; `start` subscribes; to publish needs no `start`."""
 
     def __init__(self, url: Secret, silence: float = _SILENCE) -> None:
         self._client = create_client(url, socket_timeout=_SOCKET_TIMEOUT)

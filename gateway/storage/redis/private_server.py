@@ -72,7 +72,10 @@ class PrivateRedis:
             raise StoreUnavailable("redis")
 
     def restart(self) -> None:
-        """Launch our ended server without waiting; raises InvalidInput or OSError."""
+        """Launch the ended server without waiting; does nothing where another process owns it.
+
+        `has_ended` shows the result. Raises InvalidInput or OSError.
+        """
         if self._owner is None:
             self._owner = _try_own(self._owner_file)
         if self._owner is not None:

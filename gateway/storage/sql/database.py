@@ -120,7 +120,10 @@ def no_names() -> ReservedNames:
 
 
 class SqlDatabase:
-    """Durable storage at `url`; connects when used, belongs to one event loop, see `migrate`."""
+    """Durable storage in the database of `url`, whose schema must be in place (`migrate`).
+
+    Connects when first used; belongs to one event loop; `dispose` closes the connections.
+    """
 
     def __init__(
         self,

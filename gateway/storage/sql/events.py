@@ -185,7 +185,7 @@ def filters_of(*asked: tuple[Column[Any], str | tuple[str, ...] | None]) -> list
 
 
 def path_filter(column: Column[str], pattern: str | None) -> list[Filter] | None:
-    """Return the filter of a path, None where no event can match; raises InvalidInput."""
+    """Return the filter of a path, None if none can match; InvalidInput if it costs too much."""
     parts = (pattern or _ANYTHING).split(_ANYTHING)
     inner = [part for part in parts[1:-1] if part]  # ** is the same as *
     if len(inner) >= _MOST_WILDCARDS:

@@ -113,7 +113,7 @@ class DeliveryRows:
         return bool(await self._transaction.fetch(query, now=now))
 
     async def is_full(self, realm_id: str, most: int, *conditions: ColumnElement[bool]) -> bool:
-        """Return whether `most` rows of the realm wait that meet the conditions."""
+        """Return whether at least `most` rows of the realm wait that meet the conditions."""
         columns = self._table.c
         waiting = (columns.realm_id == realm_id, columns.due_at.is_not(None), *conditions)
         # By the order of the index of lines, which has all of these columns: nothing is sorted.

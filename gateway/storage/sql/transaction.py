@@ -182,7 +182,7 @@ class Transaction:
         missing: bool = False,
         taken: str = "",
     ) -> None:
-        """Insert rows with the next statement or the commit, which raises a failure."""
+        """Insert rows with the next statement or commit, which raises; see `insert_missing`."""
         await self._insert(table, rows, missing=missing, taken=taken, later=True)
 
     async def _insert(
@@ -333,7 +333,7 @@ async def links_by_owner(
     *,
     owners: Sequence[str] | None = None,
 ) -> Mapping[str, frozenset[str]]:
-    """Return ids in `linked` by those in `owner`, of all or of `owners`; links alone."""
+    """Return ids in `linked` by owner, of all or `owners`; owners without links are left out."""
     columns = select(owner.label("owner"), linked.label("linked"))
     of_realm = columns.where(owner.table.c.realm_id == realm_id)
     if owners is not None:

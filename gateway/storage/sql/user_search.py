@@ -99,7 +99,7 @@ def best_terms(terms: Iterable[Term]) -> Sequence[Term]:
 
 
 def fts5_query(realm_id: str, terms: Sequence[Term]) -> str:
-    """Return the MATCH expression of SQLite, with hexadecimal terms of a realm's mark."""
+    """Return SQLite's MATCH expression; two realms may have one mark. Its terms are hexadecimal."""
     mark = f"{_hexadecimal(realm_id[:4] + realm_id[-4:])}r"
     return " AND ".join(
         f'"{mark}{_hexadecimal(term.text)}"{"" if term.whole else " *"}' for term in terms
@@ -155,7 +155,10 @@ Condition = ColumnElement[bool]
 
 @dataclass(frozen=True, slots=True)
 class MatchRequirement:
-    """A condition: `terms` that its users have, and some others, or exactly `usernames`."""
+    """One condition of a match, and the index entries that find its users.
+
+    All its users have the `terms`, and so may others; `usernames` selects its users exactly.
+    """
 
     holds: Callable[[Columns], Condition]
     terms: tuple[Term, ...] = ()
@@ -165,7 +168,10 @@ class MatchRequirement:
 
 
 def requirements(realm_id: str, query: UserQuery) -> tuple[MatchRequirement, ...] | None:
-    """Return the conditions of a match, None if no user can match; raises InvalidInput."""
+    """Return the conditions of a match: empty if every user matches, None if no user can.
+
+    Raises InvalidInput for a search that costs too much.
+    """
     texts = [query.search, query.username, query.email, query.first_name, query.last_name]
     # In lower case, as they are compared: some texts are longer then.
     if not all(is_name(text.lower()) for text in texts if text and not text.startswith(_BY_ID)):

@@ -333,7 +333,7 @@ class SqlUsers:
 async def linked_users(
     transaction: Transaction, realm_id: str, holder: tuple[Column[Any], str], *page: int
 ) -> tuple[User, ...]:
-    """Return a page, by username, of users linked by `holder`: a column and its value."""
+    """Return a page (first, length), by username, of users linked by `holder` (column, value)."""
     (column, identity), (first, maximum) = holder, page
     links = column.table
     of_user = and_(
