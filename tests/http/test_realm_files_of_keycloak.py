@@ -580,7 +580,8 @@ def test_secrets_and_names_of_a_wrong_type_are_refused(realms: Administration) -
     client = {"clientId": "app", "secret": "a-secret", "attributes": {"a": "b"}}
     document: dict[str, Any] = {"realm": "mistyped", "clients": [client]}
     import_files(realms, [json.dumps(document)], "import")
-    for wrong in ([], {}, ["a"]):
+    secrets: tuple[Any, ...] = ([], {}, ["a"])
+    for wrong in secrets:
         clients = [{**client, "secret": wrong}]
         text = json.dumps({**document, "clients": clients})
         for command in ("import", "apply", "plan"):

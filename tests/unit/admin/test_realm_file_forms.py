@@ -117,8 +117,9 @@ def _replaced(path: Path, value: Any, document: dict[str, Any]) -> None:
             inner = inner[key]
         except (KeyError, IndexError, TypeError):
             return
-    if isinstance(inner, dict) or (isinstance(inner, list) and path[-1] in range(len(inner))):
-        inner[path[-1]] = value
+    last: Any = path[-1]
+    if isinstance(inner, dict) or (isinstance(inner, list) and last in range(len(inner))):
+        inner[last] = value
 
 
 def _read(document: dict[str, Any], known: KnownObjects) -> None:
@@ -152,8 +153,9 @@ def test_members_of_any_type_are_read_or_refused(
 
 
 def test_every_member_may_be_a_list_an_object_or_a_number() -> None:
+    values: tuple[Any, ...] = ([], [[]], {}, [{}], 5, "9" * 5000, None, True)
     for path in _paths(_FILE):
-        for value in ([], [[]], {}, [{}], 5, "9" * 5000, None, True):
+        for value in values:
             document = deepcopy(_FILE)
             _replaced(path, value, document)
             for known in (NEW_REALM, _KNOWN):
