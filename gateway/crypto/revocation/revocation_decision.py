@@ -24,7 +24,7 @@ from gateway.crypto.revocation.list_set import (
     end_of,
     is_listed,
 )
-from gateway.crypto.revocation.revocation_list import RevocationList
+from gateway.crypto.revocation.revocation_list import RevocationList, SerialNumbers
 from gateway.crypto.x509.authorities import LONGEST_WAIT, AuthorityBundle, WatchedFile
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts, CertificationPath
@@ -130,6 +130,11 @@ class RevocationLists:
             found = self._find_list(issuer) if isinstance(issuer, ParsedCertificate) else None
             if found is not None:
                 yield str(issuer.subject), found.issued, end_of(found)
+
+    def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
+        """Return the revoked serial numbers; None without a usable list."""
+        found = self._find_list(authority)
+        return None if found is None else found.serials
 
     def _find_list(self, authority: ParsedCertificate) -> RevocationList | None:
         of_file = self._lists.find_list(authority)
