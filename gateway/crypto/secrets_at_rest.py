@@ -96,10 +96,7 @@ def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
 
 
 def load_or_create_keys(path: Path) -> tuple[bytes, ...]:
-    """Read the keys in `path`, or make one; raises OSError, InvalidInput.
-
-    InvalidInput: others may read the file, or it has no usable key.
-    """
+    """Read the keys in `path`, or make one; OSError, InvalidInput if unusable or open to others."""
     if not path.exists():
         _create_key_file(path)
     with path.open(encoding="utf-8", errors="replace") as file:
