@@ -45,7 +45,7 @@ def sought_name(given: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user; `service_account_client` is the internal id of the client it acts for."""
+    """A user; `username` in lower case, `service_account_client`: internal id of its client."""
 
     id: str
     realm_id: str

@@ -110,10 +110,7 @@ def cached(most_bytes: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def size_of(value: object) -> int:
-    """Return about how many bytes a value keeps alive, in collections and dataclasses too.
-
-    Each object counts once, types and functions nothing, any other object as a parsed key.
-    """
+    """Return about how many bytes a value keeps alive, each object once, also in dataclasses."""
     total = 0
     seen: set[int] = set()
     open_ones = [value]
