@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_MODULES, MOST_LINES = 600, 120_600
-LONGEST_MODULE, SHORTEST_MEDIAN = 600, 120_600
+LONGEST_MODULE, SHORTEST_MEDIAN = 600, 120
 SMALL_MODULE, MOST_SMALL_MODULES = 40, 60
 """Of `gateway/`: a module is a concept that is looked up, neither a line nor a book."""
 MEDIAN_FUNCTION, MOST_FUNCTIONS = 10, 40
