@@ -85,7 +85,7 @@ def whole_number(value: Any) -> Any:
 class Flag(Verbatim):
     """A boolean; the words "true" and "false" are accepted, and whole numbers: 0 is false."""
 
-    empty_is_null: ClassVar[bool] = True
+    blank_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> bool:
         flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
@@ -101,7 +101,7 @@ class Count(Verbatim):
     least: int = 0
     most: int = MAX_INTEGER
     unit: str = ""
-    empty_is_null: ClassVar[bool] = True
+    blank_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> int:
         number = whole_number(value)
@@ -123,7 +123,7 @@ class Duration:
     least: int = 0
     most: int = MAX_INTEGER
     unit: timedelta = timedelta(seconds=1)
-    empty_is_null: ClassVar[bool] = True
+    blank_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> timedelta:
         name = "seconds" if self.unit == timedelta(seconds=1) else "milliseconds"
@@ -136,7 +136,7 @@ class Duration:
 class Milliseconds:
     """An instant of the first thousand years after 1970."""
 
-    empty_is_null: ClassVar[bool] = True
+    blank_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> datetime:
         count = Count(most=MAX_MILLISECONDS, unit="milliseconds since 1970").read(value, path)
@@ -203,7 +203,7 @@ def text_of_scalar(value: Any) -> Any:
 class OneOfOrNull(OneOf):
     """One of a few numbers or words; the empty text and zero are null."""
 
-    empty_is_null: ClassVar[bool] = True
+    blank_is_null: ClassVar[bool] = True
     zero_is_null: ClassVar[bool] = True
 
 
@@ -319,8 +319,10 @@ class TextLists:
 
 def is_absent(shape: Shape | None, value: Any) -> bool:
     """Return whether a field of that shape counts as not sent."""
-    if isinstance(value, str) and getattr(shape, "empty_is_null", False):
+    if isinstance(value, str) and getattr(shape, "blank_is_null", False):
         value = None if value.strip() in _NO_VALUE else whole_number(value)
+    if value == "" and getattr(shape, "empty_is_null", False):
+        return True
     is_zero = value == 0 and not isinstance(value, bool)
     if value in ([], {}) and type(value) in getattr(shape, "empty_types", ()):
         return True

@@ -19,6 +19,7 @@ from gateway.representations.realms.realm import (
     resources_not_imported,
     update_realm,
 )
+from gateway.representations.shapes import Count, ObjectId, TextOrNull, is_absent
 from tests.support.realms import SPECIFICATION_SETTINGS, dump_realm, realms, thorough
 
 ACME = {"realm": "acme"}
@@ -232,6 +233,13 @@ def test_scalars_of_other_types_are_booleans(given: object, read: object) -> Non
 @pytest.mark.parametrize("given", ["True", "yes", 1.5, [], {}])
 def test_nothing_else_is_a_boolean(given: object) -> None:
     assert errors(ACME | {"enabled": given})["enabled"][1] == "true or false"
+
+
+@pytest.mark.parametrize("word", ["null", " ", "0"])
+def test_words_for_no_number_are_texts_elsewhere(word: str) -> None:
+    """A mapper of a client may have the id "null", a theme any name."""
+    assert not any(is_absent(shape, word) for shape in (TextOrNull(), ObjectId()))
+    assert is_absent(Count(), word) is (word != "0")
 
 
 @pytest.mark.parametrize("given", ["300", "0300", " 300", "+300", 300.0])
