@@ -438,12 +438,13 @@ class PartialImport:
         hashes = PrecomputedHashes(self.passwords)
         passwords = [new async for user in in_slices(given.users) for new in new_passwords([user])]
         await hashes.compute(acting.realm, passwords)
+        # Before anything is stored: an import without an answer would look failed.
+        report = await asyncio.to_thread(report_parts, document)
         async with self.changes.begin(acting, alone=True) as change:
             outcomes = await self._store(change, given, hashes)
             change.invalidate(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
                 _record(change, outcome)
-        report = await asyncio.to_thread(report_parts, document)
         parts = [*given.clients, *given.users]
         del given, passwords
         await free_in_slices(parts)
