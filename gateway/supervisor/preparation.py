@@ -100,7 +100,7 @@ async def _import(settings: Settings, services: Services) -> None:
     if not files:
         return
     log = structlog.get_logger()
-    for imported in await realm_import(services).run(files, skip_existing=True):
+    for imported in await realm_import(services, settings.themes).run(files, skip_existing=True):
         log.info("realm exists" if imported.skipped else "realm imported", realm=imported.name)
         for finding in imported.report:
             log.warning(

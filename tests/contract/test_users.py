@@ -78,6 +78,8 @@ async def test_users_are_listed_by_name_and_realm(database: SqlDatabase) -> None
             "zoe",
         ]
         assert await stores.users.known("demo-id", ["bob", "theirs"]) == {"bob"}
+        named = await stores.users.named("demo-id", ["bob", "theirs", "ghost"])
+        assert [found.username for found in named] == ["bob"]
 
 
 async def test_a_service_account_is_found_by_its_client(database: SqlDatabase) -> None:

@@ -1,5 +1,6 @@
 """Themes of the operator in a running gateway: served, listed, and checked at the start."""
 
+import json
 from pathlib import Path
 
 from gateway.http.pages import load_designs
@@ -76,3 +77,15 @@ def test_a_theme_with_a_mistake_ends_the_start_with_its_place(tmp_path: Path) ->
         said = gateway.log_file.read_text()
     assert "acme/templates" in said
     assert "'unknown' is undefined" in said
+
+
+def test_an_import_at_the_start_knows_the_themes_of_the_operator(tmp_path: Path) -> None:
+    (tmp_path / "themes/acme/static").mkdir(parents=True)
+    (tmp_path / "themes/acme/static/theme.css").write_text("")
+    realm = {"realm": "themed", "loginTheme": "acme", "accountTheme": "none"}
+    (tmp_path / "realm.json").write_text(json.dumps(realm))
+    with start_gateway(
+        tmp_path, themes=tmp_path / "themes", import_realm=tmp_path / "realm.json"
+    ) as gateway:
+        findings = [line for line in gateway.log() if "no such theme" in str(line)]
+    assert [line["member"] for line in findings] == ["accountTheme"]

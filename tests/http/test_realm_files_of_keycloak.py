@@ -24,6 +24,7 @@ from tests.support.realm_file_imports import (
     run_command,
     shown,
 )
+from tests.support.recorded_changes import recorded_changes
 
 SHOP = VARIABLES["SHOP_URL"]
 
@@ -589,3 +590,54 @@ def test_secrets_and_names_of_a_wrong_type_are_refused(realms: Administration) -
         parts = {"ifResourceExists": "OVERWRITE", "clients": clients}
         answer = realms.ask("POST", "mistyped/partialImport", document=parts)
         assert answer.status_code == 400, answer.text
+
+
+def _shown_roles(realms: Administration, realm: str, client: str) -> set[str]:
+    (found,) = realms.ask("GET", f"{realm}/clients?clientId={client}").json()
+    return {
+        each["name"] for each in realms.ask("GET", f"{realm}/clients/{found['id']}/roles").json()
+    }
+
+
+def test_roles_named_by_skipped_parts_are_not_created(realms: Administration) -> None:
+    client = {"clientId": "svc", "secret": "a-secret", "serviceAccountsEnabled": True}
+    user, group = {"username": "anna", "enabled": True}, {"name": "staff"}
+    document = {"realm": "skipping", "clients": [client], "users": [user], "groups": [group]}
+    assert realms.ask("POST", "", document=document).is_success
+    names = {"realmRoles": ["named"], "clientRoles": {"svc": ["named"]}}
+    parts = {
+        "ifResourceExists": "SKIP",
+        "clients": [{**client, "authorizationServicesEnabled": True}],
+        "users": [{**user, **names}],
+        "groups": [{**group, **names}],
+    }
+    answer = realms.ask("POST", "skipping/partialImport", document=parts)
+    assert {each["action"] for each in answer.json()["results"]} == {"SKIPPED"}
+    assert realms.ask("GET", "skipping/roles/named").status_code == 404
+    assert _shown_roles(realms, "skipping", "svc") == set()
+
+
+def test_roles_created_by_name_are_outcomes_and_events(realms: Administration) -> None:
+    client = {"clientId": "svc", "secret": "a-secret", "serviceAccountsEnabled": True}
+    assert realms.ask("POST", "", document={"realm": "naming"}).is_success
+    details = {"adminEventsEnabled": True, "adminEventsDetailsEnabled": True}
+    assert realms.ask("PUT", "naming", document=details).status_code == DONE
+    before = len(recorded_changes(realms, "naming"))
+    names = {"realmRoles": ["by-user"], "clientRoles": {"svc": ["own"]}}
+    parts = {
+        "clients": [{**client, "authorizationServicesEnabled": True}],
+        "users": [{"username": "anna", "enabled": True, **names}],
+        "groups": [{"name": "staff", "realmRoles": ["by-group"]}],
+    }
+    results = realms.ask("POST", "naming/partialImport", document=parts).json()["results"]
+    assert [(each["action"], each["resourceName"]) for each in results] == [
+        ("ADDED", name)
+        for name in (
+            *("svc", "svc-->uma_protection", "by-group", "by-user", "svc-->own", "staff", "anna"),
+        )
+    ]
+    assert len(recorded_changes(realms, "naming")) == before + len(results)
+    (found,) = realms.ask("GET", "naming/clients?clientId=svc").json()
+    account = realms.ask("GET", f"naming/clients/{found['id']}/service-account-user").json()
+    path = f"naming/users/{account['id']}/role-mappings/clients/{found['id']}"
+    assert [each["name"] for each in realms.ask("GET", path).json()] == ["uma_protection"]

@@ -134,3 +134,16 @@ def test_what_is_referred_to_twice_counts_once() -> None:
     text = "x" * 10_000
     assert size_of([text] * 10) < 11_000
     assert size_of(object()) > 1_000
+
+
+_SHARED = ("x" * 10_000,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    texts: tuple[str, ...] = field(default_factory=lambda: _SHARED)
+
+
+def test_defaults_that_a_factory_shares_do_not_count() -> None:
+    assert size_of(_Settings()) < 1_000
+    assert size_of(_Settings(("y" * 10_000,))) > 10_000

@@ -22,10 +22,7 @@ from gateway.admin.access import (
     ObjectKind,
     RoleIndex,
     is_administrative_client,
-    is_administrative_role,
     load_roles,
-    require_changeable_role,
-    require_may_compose,
     require_may_control,
     require_may_control_subtree,
     require_may_grant,
@@ -39,12 +36,13 @@ from gateway.admin.clients import (
     enforce_policies,
     refused_by_policies,
 )
-from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups
+from gateway.admin.groups import GivenGroups, GroupIndex, RealmIndexes, load_groups
 from gateway.admin.realm_files.current_form import to_current_form
 from gateway.admin.realm_files.files import embedded
-from gateway.admin.realm_files.named_roles import missing_roles, protection_roles, roles_of_groups
+from gateway.admin.realm_files.named_roles import protection_roles, roles_of_groups
 from gateway.admin.realm_files.realm_import import place_of_client, roles_of_clients
 from gateway.admin.realm_files.report import Report, report_parts
+from gateway.admin.realm_files.role_import import add_named_roles, import_roles
 from gateway.admin.realm_files.user_import import (
     ImportedUser,
     UserPreparation,
@@ -66,8 +64,6 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.refusals import InvalidRequest
-from gateway.domain.roles import Role
 from gateway.domain.users import User
 from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.groups import GroupInput, parse_groups
@@ -94,9 +90,14 @@ class PartialUsers:
     online_sessions: OnlineSessionStore
     new_clients: Mapping[str, str]
 
-    async def store(self, given: Sequence[ImportedUser]) -> list[ImportOutcome]:
+    async def find_known(self, given: Sequence[ImportedUser]) -> list[User | None]:
+        """Return the user that exists already, or None, for each user of the import."""
+        return [await self._known(new) for new in given]
+
+    async def store(
+        self, given: Sequence[ImportedUser], known: Sequence[User | None]
+    ) -> list[ImportOutcome]:
         """Store the users; raises AlreadyExists, Forbidden, InvalidInput, PasswordRefused."""
-        known = [await self._known(new) for new in given]
         if self.policy is IfExists.FAIL:
             for new, before in zip(given, known, strict=True):
                 if before is not None:
@@ -209,115 +210,6 @@ async def _remove_group(change: Change, indexes: RealmIndexes, path: str) -> Non
         indexes.groups.discard(path)
 
 
-async def import_roles(
-    change: Change, policy: IfExists, index: RoleIndex, given: Sequence[RoleInput]
-) -> list[ImportOutcome]:
-    """Add, skip or change them; raises AlreadyExists, InvalidRequest, Forbidden, InvalidInput."""
-    clients = await _clients_of_roles(change, given)
-    skipped = []
-    if policy is IfExists.OVERWRITE:
-        # An export has them all: they cannot be changed, and none of them has to be.
-        fixed, others = await asyncio.to_thread(_partitioned, change.realm, index, given)
-        skipped = await import_roles(change, IfExists.SKIP, index, fixed) if fixed else []
-        given = others
-    known = {role.role: index.role(role.role) for role in given}
-    existing = [role for role in given if known[role.role] is not None]
-    if existing and policy is IfExists.FAIL:
-        raise AlreadyExists(_role_exists(existing[0].role))
-    added = [role for role in given if known[role.role] is None]
-    replaced = existing if policy is IfExists.OVERWRITE else []
-    for role in (*added, *replaced):
-        require_changeable_role(change.acting, role.role.client, role.role.name)
-    await index.add_roles([replace(role, id=None) for role in added])
-    for role in replaced:
-        before = known[role.role]
-        if before is not None:
-            await _replace_role(change, index, role, before)
-    changed = _changed_parts(index, [(role, known[role.role]) for role in (*added, *replaced)])
-    parts = await change.stores.role_catalogue.by_ids(change.realm.id, sorted(changed))
-    await require_may_compose(change.acting, change.stores, parts.values())
-    outcomes = [
-        _role_outcome(role.role, policy.action(exists=known[role.role] is not None), index, clients)
-        for role in given
-    ]
-    return [*outcomes, *skipped]
-
-
-def _partitioned(
-    realm: Realm, index: RoleIndex, given: Sequence[RoleInput]
-) -> tuple[list[RoleInput], list[RoleInput]]:
-    """Return the administrative roles of the realm, and the other roles."""
-    parts: tuple[list[RoleInput], list[RoleInput]] = ([], [])
-    for role in given:
-        parts[not _is_fixed(realm, index, role.role)].append(role)
-    return parts
-
-
-def _is_fixed(realm: Realm, index: RoleIndex, role: RoleName) -> bool:
-    """Return whether it is an administrative role of the realm, which nothing changes."""
-    if index.role(role) is None:
-        return False
-    return is_administrative_role(realm, role.client, role.name)
-
-
-async def add_named_roles(change: Change, index: RoleIndex, names: Iterable[RoleName]) -> None:
-    """Create the roles that nothing defines; raises Forbidden."""
-    missing = missing_roles(index, names)
-    for role in missing:
-        require_changeable_role(change.acting, role.role.client, role.role.name)
-        if role.role.client is not None:
-            change.acting.rights.require_role(AdminRole.MANAGE_CLIENTS)
-    await index.add_roles(missing)
-
-
-async def _clients_of_roles(change: Change, given: Sequence[RoleInput]) -> dict[str, str]:
-    names = sorted({role.role.client for role in given if role.role.client is not None})
-    found = await change.stores.clients.named(change.realm.id, names)
-    clients = {client.client_id: client.id for client in found}
-    for name in names:
-        if name not in clients:
-            raise InvalidRequest(f"Can not import client roles for nonexistent client named {name}")
-    return clients
-
-
-async def _replace_role(change: Change, index: RoleIndex, given: RoleInput, before: Role) -> None:
-    stores = change.stores
-    controlled = ControlledObject(ObjectKind.ROLE, before.id)
-    await require_may_control(change.acting, stores, controlled)
-    after = replace(before, description=given.description, attributes=given.attributes)
-    await stores.role_catalogue.replace(after)
-    await stores.roles.set_composites(change.realm.id, before.id, _composite_ids(index, given))
-
-
-def _changed_parts(index: RoleIndex, roles: Sequence[tuple[RoleInput, Role | None]]) -> set[str]:
-    """Return the ids of the roles that a role begins or ceases to contain."""
-    changed: set[str] = set()
-    for given, before in roles:
-        contained = frozenset() if before is None else before.composites
-        changed |= contained.symmetric_difference(_composite_ids(index, given))
-    return changed
-
-
-def _composite_ids(index: RoleIndex, given: RoleInput) -> tuple[str, ...]:
-    return index.ids(given.composites, f"{given.path}.composites")
-
-
-def _role_exists(name: RoleName) -> str:
-    if name.client is None:
-        return f"Realm role '{name.name}' already exists."
-    return f"Client role '{name.name}' for client '{name.client}' already exists."
-
-
-def _role_outcome(
-    name: RoleName, action: Action, index: RoleIndex, clients: dict[str, str]
-) -> ImportOutcome:
-    if name.client is None:
-        (identity,) = index.ids([name], "roles")
-        return ImportOutcome(action, ImportedKind.REALM_ROLE, name.name, identity)
-    text = f"{name.client}-->{name.name}"
-    return ImportOutcome(action, ImportedKind.CLIENT_ROLE, text, clients[name.client])
-
-
 @dataclass(frozen=True, slots=True)
 class _KeptAccount:
     """A service account before its client was replaced, with its own roles and groups."""
@@ -372,6 +264,8 @@ class PartialClients:
         stores, realm = self._change.stores, self._change.realm
         index = await load_roles(stores, realm)
         for client in clients:
+            if not client.service_accounts_enabled:
+                continue
             account = await stores.users.find_service_account(realm.id, client.id)
             if account is None:
                 continue
@@ -383,7 +277,8 @@ class PartialClients:
     async def restore_accounts(self, index: RoleIndex, given: Sequence[ImportedUser]) -> None:
         """Give service accounts what they had, unless the import has the account itself."""
         stores, realm_id = self._change.stores, self._change.realm.id
-        for name in self._accounts.keys() - {user.service_account_of for user in given}:
+        brought = {user.service_account_of for user in given}
+        for name in sorted(self._accounts.keys() - brought):
             kept = self._accounts[name]
             account = await stores.users.find_service_account(realm_id, self.new.get(name, ""))
             if account is None:
@@ -394,6 +289,20 @@ class PartialClients:
             await stores.roles.grant(realm_id, account.id, role_ids)
             for group_id in kept.groups:
                 await stores.groups.join(realm_id, account.id, group_id)
+
+    async def grant_protections(
+        self, index: RoleIndex, protections: Sequence[RoleName], given: Sequence[ImportedUser]
+    ) -> None:
+        """Give service accounts their role, unless the import has the account itself."""
+        stores, realm_id = self._change.stores, self._change.realm.id
+        brought = {user.service_account_of for user in given}
+        for role in protections:
+            client = self.new.get(role.client or "", "")
+            account = await stores.users.find_service_account(realm_id, client)
+            if account is not None and role.client not in brought:
+                role_ids = index.ids([role], "clients")
+                await require_may_grant(self._change.acting, stores, role_ids)
+                await stores.roles.grant(realm_id, account.id, role_ids)
 
     async def _store(
         self, before: Client | None, item: Mapping[str, Any], scopes: Sequence[ClientScope]
@@ -485,11 +394,15 @@ class _Given:
     users: tuple[ImportedUser, ...]
     protections: tuple[RoleName, ...]
 
-    def named_roles(self) -> Iterator[RoleName]:
-        yield from self.protections
-        yield from roles_of_groups(self.groups)
-        for user in self.users:
-            yield from user.roles
+    def named_roles(self, groups: GroupIndex, known: Sequence[User | None]) -> Iterator[RoleName]:
+        """Yield the roles of groups and users that are stored; `known` are the users before."""
+        skips = self.policy is IfExists.SKIP
+        for group in self.groups:
+            if not skips or groups.find_group(_top_level_path(group.name)) is None:
+                yield from roles_of_groups([group])
+        for user, before in zip(self.users, known, strict=True):
+            if not skips or before is None:
+                yield from user.roles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -525,12 +438,13 @@ class PartialImport:
         hashes = PrecomputedHashes(self.passwords)
         passwords = [new async for user in in_slices(given.users) for new in new_passwords([user])]
         await hashes.compute(acting.realm, passwords)
+        # Before anything is stored: an import without an answer would look failed.
+        report = await asyncio.to_thread(report_parts, document)
         async with self.changes.begin(acting, alone=True) as change:
             outcomes = await self._store(change, given, hashes)
             change.invalidate(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
                 _record(change, outcome)
-        report = await asyncio.to_thread(report_parts, document)
         parts = [*given.clients, *given.users]
         del given, passwords
         await free_in_slices(parts)
@@ -548,13 +462,18 @@ class PartialImport:
         outcomes = [*await clients.store(given.clients)]
         roles = await load_roles(change.stores, change.realm)
         outcomes += await import_roles(change, policy, roles, given.roles)
-        await add_named_roles(change, roles, given.named_roles())
-        await clients.restore_accounts(roles, given.users)
-        indexes = RealmIndexes(roles, await load_groups(change.stores, change.realm))
-        outcomes += await import_groups(change, policy, indexes, given.groups)
+        groups = await load_groups(change.stores, change.realm)
+        indexes = RealmIndexes(roles, groups)
         preparation = UserPreparation(change.realm, indexes, hashes, self.gate)
         users = PartialUsers(change, policy, preparation, self.online_sessions, clients.new)
-        outcomes += await users.store(given.users)
+        known = await users.find_known(given.users)
+        protections = [role for role in given.protections if role.client in clients.new]
+        named = (*protections, *given.named_roles(groups, known))
+        outcomes += await add_named_roles(change, roles, named, clients.new)
+        await clients.restore_accounts(roles, given.users)
+        await clients.grant_protections(roles, protections, given.users)
+        outcomes += await import_groups(change, policy, indexes, given.groups)
+        outcomes += await users.store(given.users, known)
         return outcomes
 
 

@@ -203,6 +203,8 @@ class RealmCreation:
             authorities=self.authorities,
         )
         plan = await self._read(acting, planner, hashes, document)
+        # Before anything is stored: a realm without an answer would look refused.
+        report = await asyncio.to_thread(plan.report, UNKNOWN_GATEWAY)
         async with self.changes.begin(acting) as change:
             await _require_free(change, plan.realm)
             imported = await planner.apply(change.stores, plan)
@@ -211,7 +213,6 @@ class RealmCreation:
             await _grant_rights(change, plan.realm)
             change.record(OperationType.CREATE, ResourceType.REALM, plan.realm.name, document)
         realm, parts = plan.realm, [*plan.clients, *plan.users]
-        report = await asyncio.to_thread(plan.report, UNKNOWN_GATEWAY)
         del plan
         await free_in_slices(parts)
         return realm, report

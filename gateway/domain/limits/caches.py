@@ -8,7 +8,7 @@ these; a test lists the exceptions. CWE-770
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Hashable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, timedelta
 from functools import update_wrapper
 from typing import Any, Final, Generic, ParamSpec, TypeVar
@@ -137,9 +137,14 @@ def _parts(value: object) -> list[object] | None:
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
     if is_dataclass(value):
-        found = ((getattr(value, item.name, None), item.default) for item in fields(value))
-        return [part for part, default in found if part is not default]
+        found = ((getattr(value, item.name, None), item) for item in fields(value))
+        return [part for part, item in found if part is not _default_of(item)]
     return None
+
+
+def _default_of(item: Field[Any]) -> object:
+    """Return the default of a field; that of a factory counts where it is the same each time."""
+    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def _size_of_both(key: object, value: object) -> int:

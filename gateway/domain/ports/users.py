@@ -66,6 +66,9 @@ class UserRepository(Protocol):
     async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
         """Return which of the (lower-cased) usernames are taken."""
 
+    async def named(self, realm_id: str, usernames: Sequence[str]) -> tuple[User, ...]:
+        """Return the users with these (lower-cased) usernames."""
+
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
         """Return the service-account user of the client with internal id `client`."""
 
@@ -248,6 +251,11 @@ class GroupRepository(Protocol):
     def expect_default(self, realm_id: str) -> None:
         """Read them together with the next statement of the transaction."""
 
+    async def joined_by(
+        self, realm_id: str, user_ids: Sequence[str]
+    ) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the groups that the users have joined, by user."""
+
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         """Return the ids of the groups that users are members of, by user id."""
 
@@ -373,6 +381,11 @@ class RoleRepository(Protocol):
 
     async def grant_all(self, realm_id: str, grants: Sequence[tuple[str, str]]) -> None:
         """Grant roles to many users, as pairs of user id and role id."""
+
+    async def granted_to(
+        self, realm_id: str, user_ids: Sequence[str]
+    ) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the roles that the users were granted themselves, by user."""
 
     async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
         """Return the ids of the roles granted directly to a user."""

@@ -88,6 +88,12 @@ class SqlGroups(SqlRepository):
     def expect_default(self, realm_id: str) -> None:
         self._transaction.read_ahead(_DEFAULT, realm_id=realm_id)
 
+    async def joined_by(
+        self, realm_id: str, user_ids: Sequence[str]
+    ) -> Mapping[str, frozenset[str]]:
+        links = group_members.c.user_id, group_members.c.group_id
+        return await links_by_owner(self._transaction, realm_id, *links, owners=user_ids)
+
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         links = group_members.c.user_id, group_members.c.group_id
         return await links_by_owner(self._transaction, realm_id, *links)

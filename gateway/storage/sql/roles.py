@@ -288,6 +288,12 @@ class SqlRoles(SqlRepository):
         rows = _grants(realm_id, grants)
         await self._transaction.insert_later(user_roles, rows, missing=True)
 
+    async def granted_to(
+        self, realm_id: str, user_ids: Sequence[str]
+    ) -> Mapping[str, frozenset[str]]:
+        links = user_roles.c.user_id, user_roles.c.role_id
+        return await links_by_owner(self._transaction, realm_id, *links, owners=user_ids)
+
     async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
         of_user = has(user_roles, realm_id=realm_id, user_id=user_id)
         rows = await self._transaction.execute(select(user_roles.c.role_id).where(of_user))

@@ -212,6 +212,13 @@ class SqlUsers:
         rows = await self._transaction.execute(of_realm.where(users.c.username.in_(names)))
         return frozenset(row.username for row in rows)
 
+    async def named(self, realm_id: str, usernames: Sequence[str]) -> tuple[User, ...]:
+        names = [name for name in usernames if is_name(name)]
+        of_realm = select(users).where(users.c.realm_id == realm_id)
+        return await self._transaction.read_rows(
+            of_realm.where(users.c.username.in_(names)), read_user
+        )
+
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
         return await self._find_user(realm_id, users.c.service_account_client, client)
 
