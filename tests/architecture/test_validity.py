@@ -50,6 +50,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/accounts/sessions.py": "lists and ends sessions",
     "gateway/admin/clients/listing.py": "lists clients",
     "gateway/admin/clients/preparation.py": "writes clients",
+    "gateway/admin/realm_files/partial_import.py": "keeps what replaced service accounts have",
     "gateway/admin/realms/administrators.py": "counts administrators",
     "gateway/admin/registration/registrars.py": "registration tokens, which are no sign-in",
     "gateway/admin/sessions.py": "ends sessions",

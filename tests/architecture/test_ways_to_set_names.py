@@ -108,6 +108,8 @@ def test_what_users_choose_themselves_is_checked_in_one_place() -> None:
     naming = {name for name, function in _functions() if "named_by_address" in _calls(function)}
     assert naming == {
         "accounts/profile.py",
+        "admin/realm_files/known_users.py",
+        "admin/realm_files/partial_import.py",
         "admin/realm_files/user_import.py",
         "admin/users/administration.py",
         "admin/users/listing.py",

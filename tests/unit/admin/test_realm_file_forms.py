@@ -117,9 +117,11 @@ def _replaced(path: Path, value: Any, document: dict[str, Any]) -> None:
             inner = inner[key]
         except (KeyError, IndexError, TypeError):
             return
-    last: Any = path[-1]
-    if isinstance(inner, dict) or (isinstance(inner, list) and last in range(len(inner))):
-        inner[last] = value
+    key: Any = path[-1]
+    if (isinstance(inner, dict) and isinstance(key, str)) or (
+        isinstance(inner, list) and key in range(len(inner))
+    ):
+        inner[key] = value
 
 
 def _read(document: dict[str, Any], known: KnownObjects) -> None:
@@ -147,7 +149,7 @@ def test_members_of_any_type_are_read_or_refused(
 ) -> None:
     document = deepcopy({**_FILE, "keycloakVersion": version})
     for path, value in changes:
-        _replaced(path, value, document)
+        _replaced(path, deepcopy(value), document)
     for known in (NEW_REALM, _KNOWN):
         _read(deepcopy(document), known)
 
