@@ -6,14 +6,15 @@ Keycloak: 1.5 password grant (26.7), VERIFY_PROFILE
 """
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 from weakref import ref
 
 from gateway.domain.flows import UPDATE_EMAIL
 from gateway.domain.limits.caches import SizedCache, cached
-from gateway.domain.limits.patterns import evaluate
+from gateway.domain.limits.patterns import PatternMatches, evaluate
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
@@ -24,6 +25,7 @@ from gateway.domain.user_profile import (
     USERNAME,
     AttributeDisplay,
     ProfileAttribute,
+    ProfileFinding,
     UnmanagedPolicy,
     UserProfile,
     Viewer,
@@ -38,12 +40,22 @@ from gateway.representations.user_profile import standard_user_profile
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""
 _EVERY_VIEWER: Final = frozenset(Viewer)
+_ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+")
+
+
+def _check_address(values: Sequence[str], _matches: PatternMatches) -> ProfileFinding | None:
+    """Require a sign between two parts; a realm file may have brought another address."""
+    wrong = next((text for text in values if not _ADDRESS.fullmatch(text)), None)
+    return None if wrong is None else ProfileFinding("error-invalid-email", (wrong,))
+
+
 _FREE: Final = UserProfile(
     {
         name: ProfileAttribute(
             name,
             view=_EVERY_VIEWER,
             edit=_EVERY_VIEWER,
+            checks=(_check_address,) if name == EMAIL else (),
             display=AttributeDisplay(f"${{{name}}}"),
         )
         for name in ROOTS

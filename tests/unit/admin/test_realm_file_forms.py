@@ -117,11 +117,11 @@ def _replaced(path: Path, value: Any, document: dict[str, Any]) -> None:
             inner = inner[key]
         except (KeyError, IndexError, TypeError):
             return
-    key: Any = path[-1]
-    if (isinstance(inner, dict) and isinstance(key, str)) or (
-        isinstance(inner, list) and key in range(len(inner))
+    last: Any = path[-1]
+    if (isinstance(inner, dict) and isinstance(last, str)) or (
+        isinstance(inner, list) and last in range(len(inner))
     ):
-        inner[key] = value
+        inner[last] = value
 
 
 def _read(document: dict[str, Any], known: KnownObjects) -> None:
