@@ -40,12 +40,12 @@ from gateway.representations.user_profile import standard_user_profile
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""
 _EVERY_VIEWER: Final = frozenset(Viewer)
-_ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+")
+_WITHOUT_DOMAIN: Final = re.compile(r"[^@\s]+")
 
 
 def _check_address(values: Sequence[str], _matches: PatternMatches) -> ProfileFinding | None:
-    """Require a sign between two parts; a realm file may have brought another address."""
-    wrong = next((text for text in values if not _ADDRESS.fullmatch(text)), None)
+    """Refuse an address without a domain, which realm files alone may have."""
+    wrong = next(filter(_WITHOUT_DOMAIN.fullmatch, values), None)
     return None if wrong is None else ProfileFinding("error-invalid-email", (wrong,))
 
 

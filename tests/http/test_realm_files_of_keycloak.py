@@ -430,24 +430,24 @@ def test_users_who_differ_are_named_or_updated(realms: Administration) -> None:
     hashed = [{"type": "password", "value": "pw-anna-1"}]
     anna = {"username": "anna", "enabled": True, "firstName": "A", "credentials": hashed}
     bob = {"username": "bob", "enabled": True}
-    before = {"realm": "people", "groups": [{"name": "g"}], "users": [anna, bob]}
+    before = {"realm": "differing", "groups": [{"name": "g"}], "users": [anna, bob]}
     import_files(realms, [json.dumps(before)], "import")
     changed = {"firstName": "Anna", "realmRoles": ["boss"], "groups": ["/g"]}
     others = [{"type": "password", "value": "another-1"}]
     after = {**before, "users": [{**anna, **changed, "credentials": others}, bob]}
     text = json.dumps(after)
     assert "needs you: users (1: `anna`)" in run_command(realms, text, "import")
-    (first,) = realms.ask("GET", "people/users?username=anna").json()
+    (first,) = realms.ask("GET", "differing/users?username=anna").json()
     assert first["firstName"] == "A"
     assert "~ user anna" in run_command(realms, text, "plan", "--users", "update", status=1)
     assert "needs you" not in run_command(realms, text, "apply", "--users", "update")
-    (found,) = realms.ask("GET", "people/users?username=anna").json()
+    (found,) = realms.ask("GET", "differing/users?username=anna").json()
     assert (found["id"], found["firstName"]) == (first["id"], "Anna")
-    path = f"people/users/{found['id']}"
+    path = f"differing/users/{found['id']}"
     roles = realms.ask("GET", f"{path}/role-mappings/realm").json()
     assert "boss" in {each["name"] for each in roles}
     assert [each["path"] for each in realms.ask("GET", f"{path}/groups").json()] == ["/g"]
-    assert run_command(realms, text, "plan", "--users", "update") == "realm people: in sync\n"
+    assert run_command(realms, text, "plan", "--users", "update") == "realm differing: in sync\n"
 
 
 def test_consents_of_users_are_imported(realms: Administration) -> None:

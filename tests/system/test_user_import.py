@@ -107,16 +107,16 @@ def test_an_export_of_any_length_is_imported_in_little_memory(shell: Shell) -> N
 
 
 def test_a_refused_user_ends_the_import_or_is_left_out(shell: Shell) -> None:
-    users = [person(1), {**person(2), "email": 5}, person(3)]
+    users = [person(1), {**person(2), "email": "a b"}, person(3)]
     file = shell.file(json.dumps(user) + "\n" for user in users)
     code, output, errors = shell.run("user", "import", "--realm", "acme", file)
     assert (code, output) == (2, "")
-    assert errors.startswith("Error: users[2].email: 5 given,")
+    assert errors.startswith('Error: users[2].email: "a b" given,')
     arguments = ("--realm", "acme", "--continue", "--output", "json", file)
     code, output, errors = shell.run("user", "import", *arguments)
     assert code == 1
     assert json.loads(output) == {"realm": "acme", "added": 2, "known": 0, "refused": 1}
-    assert errors.splitlines()[0].startswith("refused: users[2].email: 5 given,")
+    assert errors.splitlines()[0].startswith('refused: users[2].email: "a b" given,')
 
 
 @pytest.mark.parametrize(
