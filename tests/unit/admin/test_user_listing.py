@@ -1,6 +1,6 @@
 """Attributes that are searched for, as a URL names them."""
 
-from time import process_time
+from time import thread_time
 
 import pytest
 
@@ -29,6 +29,6 @@ def test_names_and_values_are_read(text: str, found: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("part", ["a", '"', '"a', 'a"', ':"', 'a:"', 'a:"b ', '":', " ", "a "])
 def test_no_query_takes_long_to_read(part: str) -> None:
-    began = process_time()
+    began = thread_time()
     read_attribute_query(part * (64 * 1024 // len(part)))
-    assert process_time() - began < 1  # of quadratic work: 15 seconds
+    assert thread_time() - began < 1  # of quadratic work: 15 seconds
