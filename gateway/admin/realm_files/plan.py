@@ -221,7 +221,7 @@ class RealmPlan:
         return tuple(found)
 
     def report(self, gateway: GatewayNames) -> Report:
-        """Return what the file alone tells: what is lost, has no effect, needs the operator."""
+        """Return the findings of the file alone: lost, without effect, for the operator."""
         return (
             *report_document(
                 self.document,
