@@ -76,7 +76,7 @@ def client_certificates(settings: Settings, services: Services) -> ClientCertifi
 def with_renewed_certificates(services: Services, certificates: ClientCertificates) -> Services:
     """Return services that accept renewed certificates where realm or client allow an overlap."""
     renewed = RenewedCertificates(certificates.revocations)
-    return replace(services, renewed_certificates=renewed)
+    return services.with_renewed_certificates(renewed)
 
 
 def read_client_certificates(
