@@ -472,7 +472,19 @@ _ADAPTERS: Final = (
     "gateway.storage.redis.rate_limiter",
     "gateway.storage.redis.sessions",
     "gateway.storage.redis.single_use_codes",
+    "gateway.storage.sql.certificates",
+    "gateway.storage.sql.clients",
     "gateway.storage.sql.database",
+    "gateway.storage.sql.events",
+    "gateway.storage.sql.groups",
+    "gateway.storage.sql.lookups",
+    "gateway.storage.sql.outgoing_queues",
+    "gateway.storage.sql.realms",
+    "gateway.storage.sql.resources",
+    "gateway.storage.sql.roles",
+    "gateway.storage.sql.sessions",
+    "gateway.storage.sql.sites",
+    "gateway.storage.sql.users",
     "gateway.storage.sql.migrate",
 )
 
@@ -491,7 +503,8 @@ def preload(settings: Settings) -> None:
 
     import_adapters()
     keys = encryption_keys(settings) if encryption_keys_exist(settings) else (bytes(32),)
-    SqlDatabase(settings.database_url, AesGcmSecrets(keys))
+    database = SqlDatabase(settings.database_url, AesGcmSecrets(keys))
+    _prepared = database.lookups, database.rotations
 
 
 def redis_url(settings: Settings) -> "Secret":
