@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         PushedRequestStore,
     )
     from gateway.domain.ports.signing import KeyFactory
+    from gateway.domain.ports.storage import Database
     from gateway.domain.resources import ValueT
     from gateway.domain.secrets import Secret, SecretsAtRest
     from gateway.listeners import Dispatch
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from gateway.storage.event_journal import EventJournal
     from gateway.storage.redis.connection import RedisClient
     from gateway.storage.redis.invalidation import RedisInvalidation
-    from gateway.storage.sql.database import SqlDatabase
 
 
 def event_listeners(settings: Settings) -> "Dispatch":
@@ -133,7 +133,7 @@ class Services:
         return rules_file(self._settings)
 
     @cached_property
-    def database(self) -> "SqlDatabase":
+    def database(self) -> "Database":
         from gateway.storage.sql.database import SqlDatabase
 
         database = SqlDatabase(
