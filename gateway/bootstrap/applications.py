@@ -16,7 +16,8 @@ from gateway import __version__
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
-from gateway.bootstrap.admin_api import admin_operations, client_use_cases, registration_requests
+from gateway.bootstrap.admin_api import admin_operations, registration_requests
+from gateway.bootstrap.administration import client_use_cases
 from gateway.bootstrap.client_certificates import (
     ClientCertificates,
     client_certificates,
