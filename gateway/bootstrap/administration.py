@@ -44,7 +44,7 @@ def realm_use_cases(services: Services) -> "RealmUseCases":
 
     database = services.database
     use_cases = OnDemand(
-        listing=lambda: RealmListing(database, RealmViews(database, services.invalidation)),
+        listing=lambda: RealmListing(database, RealmViews(database, services.messages)),
         administration=lambda: _realm_administration(services),
         localizations=lambda: Localizations(services.changes),
     )

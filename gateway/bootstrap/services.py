@@ -2,16 +2,17 @@
 
 Each is made at its first use, and connects when it is used, so an unavailable store delays neither
 the start nor a command that does without it. Its module is loaded then, too: a command that lists
-users needs neither Redis nor the rules of tokens (docs/decisions/0028-the-size-of-the-gateway.md).
+users needs neither Redis nor the rules of tokens.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from gateway.bootstrap.on_demand import InvalidationOnUse
 from gateway.domain.clock import Clock, SystemClock
 from gateway.settings import Settings
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         PasswordHasher,
         WebAuthn,
     )
+    from gateway.domain.ports.invalidation import Invalidation
     from gateway.domain.ports.login_failures import LoginFailureStore
     from gateway.domain.ports.lookups import CertificateOwnerIndex, CurrentRevocations, Directory
     from gateway.domain.ports.outgoing import MailSender, RemoteDocuments
@@ -167,6 +169,15 @@ class Services:
         return invalidation
 
     @cached_property
+    def messages(self) -> "Invalidation":
+        """The same for what works without Redis, too."""
+        return (
+            self.invalidation
+            if "invalidation" in vars(self)
+            else InvalidationOnUse(lambda: self.invalidation)
+        )
+
+    @cached_property
     def follower(self) -> "ChangeFollower":
         from gateway.storage.change_follower import ChangeFollower
 
@@ -223,7 +234,7 @@ class Services:
     def changes(self) -> "Changes":
         from gateway.admin.changes import Changes
 
-        return Changes(self.database, self.clock, _PublishedOnUse(self))
+        return Changes(self.database, self.clock, self.messages)
 
     @cached_property
     def keys(self) -> "KeyFactory":
@@ -417,23 +428,6 @@ class Services:
 _MEMBERS: Final = tuple(
     name for name, member in vars(Services).items() if isinstance(member, cached_property)
 )
-
-
-class _PublishedOnUse:
-    """Invalidation of changes: the client of Redis is loaded with the first message."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    @property
-    def connected(self) -> bool:
-        return self._services.invalidation.connected
-
-    async def publish(self, topics: Sequence[str]) -> None:
-        await self._services.invalidation.publish(topics)
-
-    def subscribe(self, listener: Callable[[str | None], None]) -> None:
-        self._services.invalidation.subscribe(listener)
 
 
 def _check_site(site: "Site") -> "Site":
