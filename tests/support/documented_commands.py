@@ -10,15 +10,18 @@ of `…` alone for any number of lines. Comments before a fence change what it m
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 UNAVAILABLE: Final = ("systemd", "a second machine", "a running Keycloak", "an earlier version")
 """What the machine of the tests lacks: reasons for a block that is not run."""
-PAGE_SECONDS: Final = 150.0
+PAGE_SECONDS: Final = 280.0
+_OF_PAGE: Final = "FOLDER_OF_TASK_PAGE"
 _FENCE: Final = re.compile(
     r"(?P<comment>^<!-- [^\n]+ -->\n)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
     re.DOTALL | re.MULTILINE,
@@ -73,22 +76,36 @@ def run_page(page: Path, folder: Path, environment: Mapping[str, str]) -> list[s
     results.mkdir()
     script = results / "script"
     script.write_text("".join(_script(blocks, results)), encoding="utf-8")
-    subprocess.run(
-        ["bash", script],
-        cwd=folder,
-        env={**environment, "HOME": os.fspath(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-        timeout=PAGE_SECONDS,
-    )
+    mark = {_OF_PAGE: os.fspath(folder), "HOME": os.fspath(folder)}
+    try:
+        subprocess.run(
+            ["bash", script],
+            cwd=folder,
+            env={**environment, **mark, "LC_ALL": "C.UTF-8", "COLUMNS": "100"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=PAGE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        pass  # the block that was running has no exit code, which is a difference
+    finally:
+        _end_processes(folder)
     return [*_differences(page.name, blocks, results)]
+
+
+def _end_processes(folder: Path) -> None:
+    """End what the commands of a page have left running, such as a server."""
+    mark = f"{_OF_PAGE}={folder}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _script(blocks: list[CommandBlock], results: Path) -> Iterator[str]:
     """Write a script that ends with the first block that fails."""
-    yield "set -o pipefail\n"
     for block in blocks:
         place = results / str(block.line)
         yield f"exec >{place} 2>&1\n"
