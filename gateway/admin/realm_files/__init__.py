@@ -13,6 +13,7 @@ from gateway.admin.realm_files.report import (
     Report,
     render_report,
     render_short_report,
+    report_repetitions,
 )
 from gateway.admin.realm_files.user_import import ImportProgress, UserImport
 

@@ -31,6 +31,7 @@ from gateway.representations.clients.credentials import (
     render_key,
     replace_secrets,
     with_creation_attributes,
+    with_import_attributes,
     with_key,
     with_rotated_secret,
     with_rotated_secret_expiration,
