@@ -69,7 +69,11 @@ def demo_realm(**attributes: str) -> Realm:
     """Return a realm that offers every language."""
     languages = Localization(enabled=True, supported_locales=LOCALES, default_locale="en")
     return Realm(
-        "demo", "demo", display_name="Demo Company", localization=languages, attributes=attributes
+        "demo",
+        "demo",
+        display_name="Demo Company",
+        localization=languages,
+        attributes={"realmgate.contact": "it-help@example.com", **attributes},
     )
 
 
@@ -103,7 +107,11 @@ def serve_samples(realm: Realm, themes: Path | None = None, theme: str = "") -> 
                 return
             locale = parse_qs(parts.query).get("locale", ["en"])[0]
             frame = PageFrame(
-                realm=realm, locale=locale, theme=theme, language_url=lambda tag: f"?locale={tag}"
+                realm=realm,
+                locale=locale,
+                theme=theme,
+                language_url=lambda tag: f"?locale={tag}",
+                account_url="/realms/demo/account/",
             )
             reply = renderer.reply(view, frame)
             self._send(reply.body, [(n.decode(), v.decode("latin-1")) for n, v in reply.headers])

@@ -1,6 +1,6 @@
 """Builds every administrative use case of a worker, each once, and the table of its operations."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import chain
 
 from gateway.admin.access import AdminAccess
@@ -41,12 +41,12 @@ from gateway.bootstrap.accounts import (
     session_administration,
     user_use_cases,
 )
-from gateway.bootstrap.administration import realm_creation, realm_use_cases
+from gateway.bootstrap.administration import client_use_cases, realm_creation, realm_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
 from gateway.bootstrap.services import Services, resource_administration
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.http.admin.certificates import expiry_operations, explanation_operations
-from gateway.http.admin.client_scopes import client_scope_operations
+from gateway.http.admin.client_scopes import client_scope_operations, evaluation_operations
 from gateway.http.admin.clients import client_operations, registration_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
@@ -59,7 +59,7 @@ from gateway.http.admin.roles import role_operations
 from gateway.http.admin.server_info import ServerInformation, server_operations
 from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import user_operations
-from gateway.http.realm_endpoint import RealmContext
+from gateway.http.realm_endpoint import RealmContext, realm_url
 from gateway.http.registration_requests import RegistrationRequests
 from gateway.protocol.claims import MAPPER_TYPES
 from gateway.protocol.client_authentication import ClientAuthenticator
@@ -135,6 +135,53 @@ def registration_requests(
     )
 
 
+def object_operations(
+    services: Services,
+    tokens: RegistrationTokens,
+    clients: ClientUseCases,
+    issuer: Callable[[str], str],
+) -> tuple[Operation, ...]:
+    """Return the operations on the objects of a realm, which commands offer as well.
+
+    `issuer` returns that of a realm by its name.
+    """
+    sessions, flows = session_administration(services), flow_use_cases(services)
+    scopes = ClientScopeAdministration(services.changes)
+    evaluation = ScopeEvaluation(services.database, services.directory, ClaimsPreview())
+    files = realm_file_use_cases(services, clients.administration)
+    keys = KeyComponents(services.changes, services.keys)
+    mails = UserActionMails(services.changes, services.directory, issuer)
+    return (
+        *realm_operations(realm_use_cases(services), files, flows.required_actions),
+        *session_operations(sessions),
+        *user_operations(user_use_cases(services), sessions, mails),
+        *group_operations(group_administration(services)),
+        *role_operations(role_administration(services)),
+        *client_operations(clients, sessions),
+        *client_scope_operations(scopes, clients),
+        *evaluation_operations(evaluation, issuer, services.clock),
+        *registration_operations(registration_use_cases(services, tokens)),
+        *component_operations(components(services), keys),
+        *flow_operations(flows),
+        *chain.from_iterable(
+            resource_operations(resource_administration(services, kind))
+            for kind in resource_kinds(X509AuthorityParser())
+        ),
+        *event_operations(event_administration(services)),
+    )
+
+
+def operator_operations(services: Services, public_url: str) -> tuple[Operation, ...]:
+    """Return the operations that commands offer, those that are not supported included."""
+
+    def issuer(realm_name: str) -> str:
+        return realm_url(public_url, realm_name)
+
+    tokens = RegistrationTokens(services.directory, issuer)
+    clients = client_use_cases(services)
+    return (*object_operations(services, tokens, clients, issuer), *unsupported_operations())
+
+
 def admin_operations(
     services: Services,
     tokens: RegistrationTokens,
@@ -148,38 +195,15 @@ def admin_operations(
     login_themes: Collection[str],
 ) -> tuple[Operation, ...]:
     """Return the operations of the admin API; names of listeners and themes."""
-    database, every_component = services.database, components(services)
-    sessions = session_administration(services)
-    scopes = ClientScopeAdministration(services.changes)
-    evaluation = ScopeEvaluation(database, services.directory, ClaimsPreview())
-    files = realm_file_use_cases(services, clients.administration)
     information = ServerInformation(
-        every_component, context.clock, listeners=listeners, login_themes=login_themes
+        components(services), context.clock, listeners=listeners, login_themes=login_themes
     )
-    flows = flow_use_cases(services)
+    impersonation = Impersonation(sign_in_sessions, services.database)
     return (
-        *realm_operations(realm_use_cases(services), files, flows.required_actions),
-        *session_operations(sessions),
-        *user_operations(
-            user_use_cases(services),
-            sessions,
-            UserActionMails(services.changes, services.directory, context.issuer),
-        ),
-        *ImpersonationEndpoint(Impersonation(sign_in_sessions, database), context).operations(),
-        *group_operations(group_administration(services)),
-        *role_operations(role_administration(services)),
-        *client_operations(clients, sessions),
-        *client_scope_operations(scopes, clients, evaluation, context),
-        *registration_operations(registration_use_cases(services, tokens)),
-        *component_operations(every_component, KeyComponents(services.changes, services.keys)),
-        *flow_operations(flows),
+        *object_operations(services, tokens, clients, context.issuer),
+        *ImpersonationEndpoint(impersonation, context).operations(),
         *expiry_operations(expiry),
         *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
-        *chain.from_iterable(
-            resource_operations(resource_administration(services, kind))
-            for kind in resource_kinds(X509AuthorityParser())
-        ),
-        *event_operations(event_administration(services)),
-        *server_operations(information, AdminAccess(database)),
+        *server_operations(information, AdminAccess(services.database)),
         *unsupported_operations(),
     )

@@ -21,10 +21,39 @@ COMMANDS = {
     ),
     "realm": ("gateway.cli.realm:realm", "Create, change, delete, import and export realms."),
     "client": ("gateway.cli.client:client", "List, create, change and delete clients."),
+    "client-scope": (
+        "gateway.cli.object_commands:client_scope",
+        "Manage client scopes, their mappers and roles.",
+    ),
+    "client-policy": ("gateway.cli.object_commands:client_policy", "Manage client policies."),
+    "client-profile": ("gateway.cli.object_commands:client_profile", "Manage client profiles."),
     "role": ("gateway.cli.role:role", "List, create, change and delete roles."),
     "group": ("gateway.cli.group:group", "List, create, change and delete groups."),
     "user": ("gateway.cli.user:user", "Create, change, unlock and import users."),
+    "user-profile": (
+        "gateway.cli.object_commands:user_profile",
+        "Manage the user profile: attributes of users and their groups.",
+    ),
+    "flow": ("gateway.cli.object_commands:flow", "Manage authentication flows."),
+    "required-action": (
+        "gateway.cli.object_commands:required_action",
+        "Manage required actions.",
+    ),
+    "component": ("gateway.cli.object_commands:component", "Manage components."),
+    "initial-access": (
+        "gateway.cli.object_commands:initial_access",
+        "Manage initial access tokens for the registration of clients.",
+    ),
+    "identity-provider": (
+        "gateway.cli.object_commands:identity_provider",
+        "Identity providers: not supported by this version.",
+    ),
+    "text": (
+        "gateway.cli.object_commands:text",
+        "Manage the texts of pages and mails of a realm.",
+    ),
     "session": ("gateway.cli.session:session", "List and end sessions."),
+    "event": ("gateway.cli.event:event", "List, follow and delete events."),
     "mail": ("gateway.cli.deliveries:mail", "List mails that wait, and test a mail server."),
     "webhook": (
         "gateway.cli.deliveries:webhook",

@@ -14,6 +14,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
+from gateway.cli.object_commands import add_object_commands
 from gateway.cli.output import show_rows
 from gateway.cli.realm_files import COMMANDS
 
@@ -116,3 +117,6 @@ def delete(name: str, *, yes: bool) -> None:
 
     administer(work)
     click.echo(f"realm {name}: removed")
+
+
+add_object_commands(realm, "realm")

@@ -412,6 +412,10 @@ class ForbiddenRequest:
 Decision = Allowed | Unauthenticated | ForbiddenRequest
 
 
+OWN_PATHS: Final = "/.realmgate/"
+"""The paths of a protected host that belong to the gateway."""
+CALLBACK_PATH: Final = f"{OWN_PATHS}callback"
+"""Where a browser comes back to after its sign-in: the redirect URI of each host."""
 _METHODS: Final = frozenset({"", "S256"})
 
 

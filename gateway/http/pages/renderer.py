@@ -8,6 +8,7 @@ codes are the path of an inline SVG: a page loads nothing to show one. segno is 
 first code: it takes 0.5 MB, and most workers show none. Spec: ISO/IEC 18004
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from functools import partial
 from http import HTTPStatus
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from gateway.domain.localization import (
     ENGLISH,
@@ -108,6 +110,8 @@ class PageKind:
     """The title of the window says where the user signs in."""
     sends_form: bool = False
     runs_script: bool = False
+    leads_to_account: bool = False
+    """A page at which a sign-in or logout ends: it links to the account console."""
     id_prefix: str = "login-"
     style_sheets: tuple[str, ...] = ()
     """Built-in style sheets in addition to the one of every page."""
@@ -129,10 +133,13 @@ ACCOUNT_PAGES: Final[Mapping[type, PageKind]] = {
 }
 
 
+_END: Final = partial(PageKind, leads_to_account=True)
 SITE_PAGES: Final[Mapping[type, PageKind]] = {
     SessionEndedPage: PageKind("site-session-ended", fixed_title("siteSessionEndedTitle")),
-    NoAccessPage: PageKind("site-no-access", fixed_title("siteNoAccessTitle"), sends_form=True),
-    SignInFailedPage: PageKind("site-sign-in-failed", fixed_title("siteSignInFailedTitle")),
+    NoAccessPage: PageKind(
+        "site-no-access", lambda view, texts: texts("siteNoAccessTitle", view.site), sends_form=True
+    ),
+    SignInFailedPage: _END("site-sign-in-failed", fixed_title("siteSignInFailedTitle")),
 }
 
 
@@ -193,6 +200,7 @@ def _dark_runs(row: bytes, y: int) -> str:
     return "".join(parts)
 
 
+_MAIL_ADDRESS: Final = re.compile(r"[^\s@<>\"'()]+@[^\s@<>\"'()]+")
 _NOT_KEPT: Final[Headers] = ((b"cache-control", b"no-store, must-revalidate, max-age=0"),)
 _HTML: Final = (b"content-type", b"text/html;charset=utf-8")
 
@@ -253,20 +261,20 @@ PAGES: Final[Mapping[type, PageKind]] = {
     LogoutConfirmationPage: PageKind(
         "logout-confirm", fixed_title("logoutConfirmTitle"), sends_form=True
     ),
-    LoggedOutPage: PageKind("logged-out", fixed_title("successLogout")),
-    FrontChannelLogoutPage: PageKind(
+    LoggedOutPage: _END("logged-out", fixed_title("successLogout")),
+    FrontChannelLogoutPage: _END(
         "frontchannel-logout", fixed_title("frontchannel-logout.title"), runs_script=True
     ),
     DeviceCodePage: PageKind(
         "device-code", fixed_title("oauth2DeviceVerificationTitle"), sends_form=True
     ),
-    DeviceDonePage: PageKind("device-done", _title_of_device),
-    AlreadySignedInPage: PageKind("already-signed-in", fixed_title("alreadyLoggedIn")),
+    DeviceDonePage: _END("device-done", _title_of_device),
+    AlreadySignedInPage: _END("already-signed-in", fixed_title("alreadyLoggedIn")),
     PageExpiredPage: PageKind("page-expired", fixed_title("pageExpiredTitle")),
-    ErrorPage: PageKind("error", fixed_title("errorTitle")),
-    InfoPage: PageKind("info", _title_of_info),
+    ErrorPage: _END("error", fixed_title("errorTitle")),
+    InfoPage: _END("info", _title_of_info),
     ConfirmLinkPage: PageKind("confirm-link", fixed_title("confirmLinkTitle"), sends_form=True),
-    RequiredActionPage: PageKind("required-action", fixed_title("requiredActionTitle")),
+    RequiredActionPage: _END("required-action", fixed_title("requiredActionTitle")),
     FormPostPage: PageKind(
         "form-post", fixed_title("formPostTitle"), sends_form=True, runs_script=True
     ),
@@ -292,6 +300,16 @@ class PageFrame:
     texts: Mapping[str, Catalog] = field(default_factory=dict, repr=False)
     theme: str = ""
     language_url: LanguageUrl | None = None
+    account_url: str = ""
+    """The account console, for pages that link to it; empty: no link."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContact:
+    """Whom users ask for help; `url` is empty for a text that is no address."""
+
+    text: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +350,8 @@ class ShownPage:
     logo: str
     dark_logo: str
     light_only: bool
+    contact: ShownContact | None
+    account_url: str
     style_sheets: tuple[str, ...]
     resource: Callable[[str], str]
     action_name: Callable[[str], str]
@@ -399,6 +419,8 @@ class PageRenderer:
             logo=look.logo,
             dark_logo=look.dark_logo,
             light_only=look.light_only,
+            contact=_shown_contact(look.contact) if look.contact else None,
+            account_url=frame.account_url,
             style_sheets=self._style_sheets(kind, look, frame.theme),
             resource=self._urls.built_in,
             action_name=partial(_action_name, texts),
@@ -458,6 +480,13 @@ def _shown_client(client: ShownApplication, texts: Texts) -> ShownClient:
         terms=safe_link(client.terms_url),
         home=safe_link(client.home_url),
     )
+
+
+def _shown_contact(contact: str) -> ShownContact:
+    if _MAIL_ADDRESS.fullmatch(contact):
+        return ShownContact(contact, f"mailto:{quote(contact, safe='@')}")
+    is_url = contact.startswith("https://") and safe_link(contact)
+    return ShownContact(contact, contact if is_url else "")
 
 
 def _shown_frames(frames: tuple[LogoutFrame, ...], texts: Texts) -> tuple[LogoutFrame, ...]:

@@ -284,6 +284,7 @@ def _consent(issuer: str, outcome: AskConsent) -> View:
         code=outcome.session.session_code,
         client=client_display(outcome.client),
         scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
+        username=outcome.username,
     )
 
 

@@ -13,7 +13,8 @@ import pytest
 from gateway.domain.localization import LocalizedText, parse_messages
 from gateway.domain.realm import Localization, Realm, SecurityHeaders
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
-from gateway.http.pages.page_values import Message, ShownApplication, View
+from gateway.http.pages.account_views import AccountView
+from gateway.http.pages.page_values import ClientPage, Message, ShownApplication, View
 from gateway.http.pages.renderer import PAGES
 from gateway.http.pages.theme_check import SAMPLES
 from gateway.http.pages.views import (
@@ -264,7 +265,7 @@ def test_elements_have_the_ids_that_scripts_look_for(name: str, ids: set[str]) -
     [
         ("login", "Sign in|Log in"),
         ("login-password", "Sign in|Log in"),
-        ("logged-out", "logged out"),
+        ("logged-out", "signed out"),
         ("error", "[Ii]nvalid|[Mm]issing|sorry"),
         ("login-failed", r"Invalid username or password\."),
     ],
@@ -387,6 +388,40 @@ def test_an_error_shows_its_id_and_what_was_wrong() -> None:
     page = html(ErrorPage(message=message, error_id="id-1"))
     assert "Invalid parameter: redirect_uri" in page
     assert "id-1" in page
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_no_page_is_a_dead_end(locale: str) -> None:
+    """Without an application, every page has a button or link, and so do its failures."""
+    for name, view in SAMPLES.items():
+        alone = replace(view, client=None) if isinstance(view, ClientPage) else view
+        main = re.sub(r"(?s)^.*?<main|<footer.*$", "", html(alone, locale=locale, account_url="/a"))
+        leads_on = re.search(r'<a id="[^"]+"[^>]* href=|<button[^>]* type="submit"', main)
+        assert leads_on or isinstance(view, AccountView), name
+
+
+def test_an_outage_offers_the_same_request_again() -> None:
+    view = ErrorPage(message=LocalizedText("unavailableMessage"), may_retry=True)
+    assert '<a id="try-again" class="button primary" href="">Try again</a>' in html(view)
+    assert "try-again" not in html(replace(view, may_retry=False))
+
+
+@pytest.mark.parametrize(
+    ("contact", "shown"),
+    [
+        ("help@example.com", '<a id="kc-contact" href="mailto:help@example.com">'),
+        ("https://help.example.com/?a=1", '<a id="kc-contact" href="https://help.example.com/'),
+        ("Service desk, room 12", '<strong id="kc-contact"><bdi>Service desk, room 12<'),
+        ("javascript:alert@x", 'href="mailto:javascript%3Aalert@x"'),
+        ("https://a\\b", '<strong id="kc-contact">'),
+        ("two\nlines", "contact the administrator of Demo"),
+        ("", "contact the administrator of Demo"),
+    ],
+)
+def test_an_error_says_whom_to_ask(contact: str, shown: str) -> None:
+    realm = replace(REALM, attributes={"realmgate.contact": contact})
+    page = html(ErrorPage(message=LocalizedText("invalidRequestMessage")), realm)
+    assert shown in page
 
 
 def test_an_unknown_text_is_shown_as_its_key() -> None:
