@@ -107,9 +107,12 @@ _build_environment() { # LOCK_FILE INTERPRETER
     local pip=("$python" -m pip --no-input --disable-pip-version-check install)
     unset PYTHONDONTWRITEBYTECODE
     umask 022 # whoever may read the project may run it
-    "$python" -c 'import pip' 2>/dev/null || "$2" -m venv --clear "$environment"
-    "${pip[@]}" --require-hashes --requirement "$1"
-    "${pip[@]}" --no-deps --no-build-isolation --editable "$root"
+    # Tests alone run in an environment for another Python: what they use is compiled when used.
+    [[ -z $chosen_interpreter ]] || pip+=(--no-compile)
+    # Each failure is looked at: errexit does not hold in a function that `if` calls.
+    "$python" -c 'import pip' 2>/dev/null || "$2" -m venv --clear "$environment" || return
+    "${pip[@]}" --require-hashes --requirement "$1" || return
+    "${pip[@]}" --no-deps --no-build-isolation --editable "$root" || return
     _fingerprint "$1" >"$(_stamp_of "$1")"
 }
 
