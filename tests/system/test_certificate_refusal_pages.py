@@ -5,6 +5,7 @@ nginx decides and sets the status; the gateway only says why. attacks: A6, A8
 
 import json
 import re
+import shutil
 import socket
 import ssl
 from base64 import b64encode
@@ -37,7 +38,7 @@ STEPS: Final = {
     "expired": ("validity", r"It ended on \d{4}-\d\d-\d\d \d\d:\d\d UTC\."),
     "not yet valid": ("validity", r"It is not valid before \d{4}-.*UTC\."),
     "unknown CA": ("path", r"No trusted authority is known here that leads to its issuer\."),
-    "self-signed": ("path", r"No trusted authority is known here .*"),
+    "self-signed": ("path", r"It is self-signed, and no authority here has issued it\."),
     "same-named CA with another key": ("path", r"No trusted authority is known here .*"),
     "wrong EKU": ("path", r"Its extended key usage does not allow client authentication\."),
     "weak key": ("path", r"Its key is weak .*"),
@@ -284,3 +285,84 @@ def test_a_listener_that_takes_any_certificate_is_not_affected(
     with nginx.client(edge_certificates.pair("unknown CA")) as client:
         response = client.get(f"{nginx.self_signed}/realms/demo")
     assert (response.status_code, response.json()["realm"]) == (200, "demo")
+
+
+UNLISTED: Final = issue("authority without a list", None, CA)
+"""nginx and the gateway trust it, and neither has a revocation list of it."""
+_OF_A_LIST: Final = "no revocation list of the authority that issued it"
+_SELF_SIGNED: Final = "It is an authority's certificate: self-signed with CA:TRUE."
+
+
+@pytest.fixture(scope="module")
+def unlisted(
+    tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
+) -> Iterator[RunningNginx]:
+    """Run nginx and a gateway with an authority that has no revocation list."""
+    folder = tmp_path_factory.mktemp("unlisted")
+    certificates = folder / "certificates"
+    shutil.copytree(edge_certificates.folder, certificates)
+    bundle = certificates / "ca.crt"
+    bundle.write_text(bundle.read_text() + UNLISTED.pem)
+    (folder / "realm.json").write_text(json.dumps(REALM))
+    address = f"unix:{folder / 'state/run/gateway.sock'}"
+    with (
+        start_nginx(folder, certificates, [address], proxy_secret=PROXY_SECRET) as running,
+        start_gateway(
+            folder,
+            import_realm=folder / "realm.json",
+            public_url=running.https,
+            proxy_secret=PROXY_SECRET,
+            client_ca_file=bundle,
+            client_crl_file=certificates / "ca.crl",
+        ),
+    ):
+        yield running
+
+
+def test_chain_list_and_revocation_have_texts_of_their_own(
+    unlisted: RunningNginx, edge_certificates: EdgeCertificates, tmp_path: Path
+) -> None:
+    below = issue("below", UNLISTED, CA)
+    written = {
+        "list": _written(issue("device", UNLISTED), tmp_path / "list"),
+        "chain": _written(issue("device", below), tmp_path / "chain"),
+        "revoked": edge_certificates.pair("revoked"),
+        "CA:TRUE": _written(issue("device", None, CA), tmp_path / "authority"),
+    }
+    expected = {
+        "list": ("revocation", _OF_A_LIST, "has to provide the current revocation list"),
+        "chain": ("path", "No trusted authority is known here", "to trust the authority"),
+        "revoked": ("revocation", "It was revoked.", "Choose another certificate."),
+        "CA:TRUE": ("path", _SELF_SIGNED, "-addext basicConstraints=critical,CA:FALSE"),
+    }
+    for kind, (step, sentence, advice) in expected.items():
+        for path in (TOKEN, "/", "/realms/unknown/account"):
+            answer = get(unlisted, written[kind], path, PROGRAM).json()
+            assert answer["failed_step"] == step, (kind, path, answer)
+            assert sentence in answer["error_description"], (kind, path, answer)
+            assert advice in answer["error_description"], (kind, path, answer)
+            others = {text for other, (_, text, _) in expected.items() if other != kind}
+            assert not [each for each in others if each in answer["error_description"]]
+            # nginx says why in words of OpenSSL, and drops intermediate certificates.
+            assert answer["proxy_reason"]
+            assert "send its intermediate certificates" not in answer["error_description"]
+            assert ("do not reach this service" in answer["error_description"]) == (kind == "chain")
+            page = get(unlisted, written[kind], path, BROWSER).text
+            assert f"<dt>The server says</dt><dd>{answer['proxy_reason']}</dd>" in page
+
+
+def test_the_static_page_repeats_the_words_of_the_check(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    upstream = f"unix:{tmp_path / 'nobody-there.sock'}"
+    words = {
+        "expired": "certificate has expired",
+        "revoked": "certificate revoked",
+        "unknown CA": "unable to ",
+        "self-signed": "",
+    }
+    with start_nginx(tmp_path, edge_certificates.folder, [upstream]) as nginx:
+        for kind, said in words.items():
+            page = get(nginx, edge_certificates.pair(kind), "/", BROWSER).text
+            assert f"The check ended with: {said}" in page, kind
+            assert "send its intermediate certificates" not in page, kind
