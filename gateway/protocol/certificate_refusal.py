@@ -25,9 +25,21 @@ from gateway.protocol.certificate_explanation import RevocationSources, Step
 
 _LONGEST_NAME: Final = 300
 """Characters of a subject or issuer: a longer one is cut."""
-_ABOUT_THE_LEAF: Final = re.compile(r"it(s (extended )?key .*| is an authority's certificate.*)")
+_ABOUT_THE_LEAF: Final = re.compile(
+    rf"(its ((extended )?key|signature) |{OF_AN_AUTHORITY}).*", re.DOTALL
+)
 """Reasons of a path search that name nothing but the certificate itself."""
 _NO_PATH: Final = "No trusted authority is known here that leads to its issuer."
+_OF_AUTHORITIES: Final = (
+    (re.compile("no path leads over .*", re.DOTALL), _NO_PATH),
+    (
+        re.compile(".* may not issue for .*", re.DOTALL),
+        "Its authority may not issue for its names.",
+    ),
+    (re.compile("critical extension .*"), "It has a critical extension that is not known here."),
+    (re.compile(".+", re.DOTALL), "The rules of the authorities above it do not allow it."),
+)
+"""What callers read for reasons that name authorities, the first that matches."""
 _SELF_SIGNED: Final = "It is self-signed, and no authority here has issued it."
 _REVOKED: Final = "It was revoked."
 _WITHOUT_LIST: Final = (
@@ -40,8 +52,8 @@ _LIST_TOO_OLD: Final = (
 _REALM_ALONE: Final = "This realm accepts it, but this address accepts other issuers only."
 _GATEWAY_ALONE: Final = "The gateway knows the authority that issued it, but this server does not."
 _FILES_DIFFER: Final = (
-    "Tell the administrator of this service: the authorities of nginx (ca.crt) are not those of"
-    " the gateway (REALMGATE_CLIENT_CA_FILE)."
+    "Tell the administrator of this service, who has to add that authority to those of nginx"
+    " (ca.crt), with its revocation list."
 )
 _BY_THE_PROXY: Final = "This server does not accept it."
 _WORDS_WITHOUT_LIST: Final = "unable to get certificate CRL"
@@ -103,6 +115,11 @@ _NOT_YOUR_FAULT: Final = (
 _ANOTHER_ADDRESS: Final = (
     "Use the address of this service that passes certificates of every issuer to the realm, or ask"
     " the administrator for it. With nginx it has ssl_verify_client optional_no_ca."
+)
+_IF_REGISTERED: Final = (
+    "If it is registered for a client, use the address of this service that accepts certificates of"
+    " every issuer; with nginx it has ssl_verify_client optional_no_ca. Otherwise choose another"
+    " certificate."
 )
 _NOT_YET: Final = "Check the clock of the machine that issued it, or choose another certificate."
 
@@ -209,6 +226,8 @@ class RefusalExplainer:
 
     def _advice(self, refusal: CertificateRefusal) -> str:
         """Return the advice, about intermediate certificates only where they matter."""
+        if refusal.sentence == _SELF_SIGNED:
+            return _IF_REGISTERED
         if refusal.sentence != _NO_PATH:
             return refusal.advice
         return _SEND_CHAIN if self._passes_chain else f"{refusal.advice}{_CHAIN_IS_DROPPED}"
@@ -259,7 +278,10 @@ def _without_path(evidence: CertificateEvidence, reason: str, now: datetime) -> 
         return replace(found, advice=_MAKE_ANOTHER) if of_authority else found
     if _step_in_words(evidence) in {Step.VALIDITY, Step.REVOCATION}:
         return _late(CertificationPath.of(leaf), leaf, now) or _in_words(evidence)
-    return _refusal(Step.PATH, _SELF_SIGNED if leaf.issuer == leaf.subject else _NO_PATH, leaf)
+    if not reason and leaf.issuer == leaf.subject:
+        return _refusal(Step.PATH, _SELF_SIGNED, leaf)
+    known = (sentence for pattern, sentence in _OF_AUTHORITIES if pattern.fullmatch(reason))
+    return _refusal(Step.PATH, next(known, _NO_PATH), leaf)
 
 
 def _step_in_words(evidence: CertificateEvidence) -> Step | None:

@@ -18,6 +18,9 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from scripts.certificate_outcomes_page import OUTCOMES
+from scripts.outcomes_table import read_outcomes
+from tests.support.certificate_kinds import KINDS, REGISTERED, make_certificate_kinds
 from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import start_gateway
@@ -366,3 +369,67 @@ def test_the_static_page_repeats_the_words_of_the_check(
             page = get(nginx, edge_certificates.pair(kind), "/", BROWSER).text
             assert f"The check ended with: {said}" in page, kind
             assert "send its intermediate certificates" not in page, kind
+
+
+_UNKNOWN: Final = "path: No trusted authority is known here that leads to its issuer."
+_ALONE: Final = "path: It is self-signed, and no authority here has issued it."
+EVERY_KIND: Final = {
+    "none": "No certificate was sent.",
+    "none, with a forged header": "No certificate was sent.",
+    REGISTERED: _ALONE,
+    "self-signed, not registered": f"path: {_SELF_SIGNED}",
+    "of an unknown authority": _UNKNOWN,
+    "of an authority with the name of a trusted one": _UNKNOWN,
+    "of an authority of the realm": "path: This realm accepts it, but this address accepts other",
+    "expired": "validity: It ended on ",
+    "not yet valid": "validity: It is not valid before ",
+    "without client authentication in its purposes": "path: Its extended key usage does not allow",
+    "weak key": "path: Its key is weak",
+    "outside the name constraints of its authority": "path: Its authority may not issue",
+    "revoked by a list": "revocation: It was revoked.",
+    "its intermediate authority unknown": _UNKNOWN,
+    "its intermediate authority registered in the realm": "path: The gateway knows the authority",
+}
+"""What nginx refuses of docs/certificate-outcomes.md: the step and the sentence."""
+
+
+def test_every_certificate_that_nginx_refuses_has_a_true_text(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    kinds = make_certificate_kinds(edge_certificates, tmp_path)
+    certificates = kinds.certificates
+    (tmp_path / "realm.json").write_text(json.dumps(kinds.realm()))
+    address = f"unix:{tmp_path / 'state/run/gateway.sock'}"
+    found = {}
+    with (
+        start_nginx(tmp_path, certificates.folder, [address], proxy_secret=PROXY_SECRET) as nginx,
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realm.json",
+            public_url=nginx.https,
+            proxy_secret=PROXY_SECRET,
+            client_ca_file=certificates.folder / "ca.crt",
+            client_crl_file=certificates.folder / "ca.crl",
+        ),
+    ):
+        for kind, name in KINDS.items():
+            pair = None if name is None else certificates.pair(name)
+            answer = get(nginx, pair, f"/realms/{kinds.realm()['realm']}", PROGRAM)
+            if answer.status_code == 400:
+                document = answer.json()
+                text = document["error_description"].partition(". ")[2]
+                step = document.get("failed_step")
+                found[kind] = text if step is None else f"{step}: {text}"
+                assert step is None or document["proxy_reason"], kind
+    wrong = {
+        kind: found.get(kind)
+        for kind in {*found, *EVERY_KIND}
+        if not found.get(kind, "").startswith(EVERY_KIND.get(kind, "-"))
+    }
+    assert wrong == {}
+    assert found.keys() == {
+        row["certificate"]
+        for row in read_outcomes(OUTCOMES)
+        if row["use"] == "client authentication"
+        and row["outcomes"]["nginx on"] == "400 by the proxy"
+    }
