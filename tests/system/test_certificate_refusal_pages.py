@@ -361,13 +361,14 @@ def test_the_static_page_repeats_the_words_of_the_check(
     words = {
         "expired": "certificate has expired",
         "revoked": "certificate revoked",
-        "unknown CA": "unable to ",
+        "unknown CA": "the authority that issued it is not known here",
         "self-signed": "",
     }
     with start_nginx(tmp_path, edge_certificates.folder, [upstream]) as nginx:
         for kind, said in words.items():
             page = get(nginx, edge_certificates.pair(kind), "/", BROWSER).text
             assert f"The check ended with: {said}" in page, kind
+            assert ("(unable to " in page) is (kind in {"unknown CA", "self-signed"}), kind
             assert "send its intermediate certificates" not in page, kind
 
 
