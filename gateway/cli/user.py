@@ -22,8 +22,10 @@ from gateway.cli.administration import (
     page_options,
     realm_option,
 )
+from gateway.cli.object_commands import add_object_commands
 from gateway.cli.output import counted, role_names, show_rows, user_lines
 from gateway.cli.secret_input import read_secret
+from gateway.cli.user_updates import COMMANDS
 
 if TYPE_CHECKING:
     from gateway.admin.users import UserSummary
@@ -285,7 +287,7 @@ async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bo
     Users are stored a few hundred at a time. Existing users are not changed, so an import that was
     stopped can be repeated. Hashed passwords are stored as they are.
     """
-    from gateway.bootstrap.admin_api import user_import
+    from gateway.bootstrap.administration import user_import
     from gateway.representations.json_input import stream_objects
 
     realm = operator.acting.realm.name
@@ -316,3 +318,8 @@ async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bo
 def _print_refusal(refusal: "InvalidInput") -> None:
     for error in refusal.errors:
         click.echo(f"refused: {error}", err=True)
+
+
+for _command in COMMANDS:
+    user.add_command(_command)
+add_object_commands(user, "user")

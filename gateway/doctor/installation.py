@@ -171,11 +171,8 @@ def _redis(settings: "Settings") -> str:
 def _database(settings: "Settings") -> str:
     from gateway.admin.realms import list_administrators
     from gateway.admin.users import list_look_alikes
-    from gateway.bootstrap.services import (
-        check_encryption_keys,
-        encryption_keys_exist,
-        open_services,
-    )
+    from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
+    from gateway.bootstrap.services import open_services
     from gateway.domain.clock import SystemClock
     from gateway.storage.sql.migrate import needs_migration
     from gateway.supervisor.housekeeping import NO_ADMINISTRATOR, expiring_passwords
@@ -253,7 +250,8 @@ def _site_audiences(settings: "Settings") -> str:
 
 def _protected_sites(settings: "Settings") -> "list[Site]":
     """Return the sites of the rules file and of all realms, none where there is no database yet."""
-    from gateway.bootstrap.services import encryption_keys_exist, open_services, rules_file
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services, rules_file
 
     found: list[Site] = []
     file = rules_file(settings)
@@ -364,7 +362,8 @@ def has_database(settings: "Settings") -> bool:
 
 def trusts_certificates(settings: "Settings") -> bool:
     """Return whether the settings or a realm name an authority; True where that is not known."""
-    from gateway.bootstrap.services import encryption_keys_exist, open_services
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
 
     if settings.client_ca_file is not None:
         return True
@@ -387,7 +386,8 @@ def trusts_certificates(settings: "Settings") -> bool:
 def authority_names(settings: "Settings") -> str:
     """Find names that several authorities of a realm have: x509.casubjectdn cannot use them."""
     from gateway.bootstrap.client_certificates import read_client_certificates
-    from gateway.bootstrap.services import encryption_keys_exist, open_services
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
 
     if not has_database(settings) or not encryption_keys_exist(settings):
         return "There is no realm yet."
@@ -420,7 +420,8 @@ def authority_names(settings: "Settings") -> str:
 def certificate_names(settings: "Settings") -> str:
     """Raise WarningFound for clients to which administrators gave one name of certificates."""
     from gateway.admin.clients import list_certificate_conflicts
-    from gateway.bootstrap.services import encryption_keys_exist, open_services
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
 
     if not has_database(settings) or not encryption_keys_exist(settings):
         return "There is no realm yet."

@@ -62,6 +62,8 @@ def test_a_page_without_access_names_the_user_and_lets_switch(
     page = browser.sign_in("bob", ADMIN)
     assert (page.status, page.id) == (403, "site-no-access")
     assert "You are signed in as bob." in page.text
+    assert f"You are not allowed to open this page of {HOST}." in page.text
+    assert f"To get access, contact the administrator of {HOST}." in page.text
     page = browser.submit(page)
     assert page.id == "login"
     page = browser.submit(page, username="ada", password=PASSWORD)

@@ -125,7 +125,7 @@ class RefusalPages:
         wanted = _page_before(site, original, headers)
         if isinstance(refusal, Unauthenticated) and refusal.may_sign_in:
             return SessionEndedPage(sign_in_url=leading_to(SIGN_IN_PATH, wanted), client=client)
-        view = NoAccessPage(error_id=error_id, client=client)
+        view = NoAccessPage(site=original.host, error_id=error_id, client=client)
         identity = refusal.identity if isinstance(refusal, ForbiddenRequest) else None
         if identity is None:
             return view

@@ -181,7 +181,9 @@ class SignOutHandler:
         action = leading_to(SIGN_OUT_PATH, wanted)
         return await self._show_page(
             request,
-            lambda client: LogoutConfirmationPage(action=action, session_code=code, client=client),
+            lambda client: LogoutConfirmationPage(
+                action=action, cancel_url=wanted or "/", session_code=code, client=client
+            ),
         )
 
     async def _signed_out(
