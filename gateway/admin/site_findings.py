@@ -136,8 +136,12 @@ def _of_realm(site: Site, name: str, *, exists: bool) -> SiteProblem:
 
 
 def _takes_sessions(site: Site) -> bool:
+    """Tell whether a browser may pass some rule; sessions are those of the site's client."""
     return any(
-        AcceptedCredential.SESSION in rule.accepts and not rule.anonymous for rule in site.rules
+        AcceptedCredential.SESSION in rule.accepts
+        and not rule.anonymous
+        and (not rule.requirements.clients or site.client in rule.requirements.clients)
+        for rule in site.rules
     )
 
 
