@@ -41,7 +41,7 @@ from gateway.bootstrap.accounts import (
     session_administration,
     user_use_cases,
 )
-from gateway.bootstrap.administration import realm_creation, realm_use_cases
+from gateway.bootstrap.administration import client_use_cases, realm_creation, realm_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
 from gateway.bootstrap.services import Services, resource_administration
 from gateway.crypto.x509.reader import X509AuthorityParser

@@ -51,6 +51,7 @@ from gateway.http.certificate_lookup import LOOKUPS, LookupOptions
 from gateway.http.certificate_refusal import build_certificate_refusal_route
 from gateway.http.edge import Edge, ProxyTrust
 from gateway.http.forward_auth.sign_in import build_site_routes
+from gateway.http.home import build_home_route
 from gateway.http.logout import build_logout_routes, build_session_frame_routes
 from gateway.http.management import Lifecycle, build_management_application
 from gateway.http.oidc import build_routes
@@ -90,10 +91,11 @@ class Applications:
 
 @dataclass(frozen=True, slots=True)
 class _Appearance:
-    """What pages look like, and what shows those at the gateway's own URLs."""
+    """What pages look like, what shows those at the gateway's own URLs, and where they lead."""
 
     designs: Designs
     pages: Pages
+    accounts: AccountLinks
 
 
 def build_applications(
@@ -115,7 +117,8 @@ def build_applications(
     at_sites = site_answers(
         services, context, site_pages(designs, texts, accounts), settings.guard_passed_headers
     )
-    appearance = _Appearance(designs, own_pages(designs, texts, accounts, context.public_url))
+    pages = own_pages(designs, texts, accounts, context.public_url)
+    appearance = _Appearance(designs, pages, accounts)
     expiry = expiry_listing(settings, services, certificates)
     routes, operations = _routes(
         *(services, context, metrics, appearance, at_sites),
@@ -264,6 +267,7 @@ def _routes(
         *build_site_routes(site_handlers(services, context, protocol, at_sites), context),
         build_certificate_refusal_route(refusal_explainer(services, certificates), context),
         *build_resource_routes(Resources.of(designs), context),
+        build_home_route(database, appearance.accounts, context),
     ]
     return routes, operations
 

@@ -362,7 +362,8 @@ def has_database(settings: "Settings") -> bool:
 
 def trusts_certificates(settings: "Settings") -> bool:
     """Return whether the settings or a realm name an authority; True where that is not known."""
-    from gateway.bootstrap.services import encryption_keys_exist, open_services
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
 
     if settings.client_ca_file is not None:
         return True

@@ -23,7 +23,7 @@ _GOOD: Final = {
 
 def examine_sites(settings: "Settings") -> Iterator[Examination]:
     """Yield one examination for each check; none where there is no database yet."""
-    from gateway.bootstrap.services import encryption_keys_exist
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
 
     if not has_database(settings) or not encryption_keys_exist(settings):
         return

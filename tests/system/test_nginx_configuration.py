@@ -120,11 +120,10 @@ def test_people_alone_need_no_authority_and_no_revocation_list(
         location / { include realmgate/guard.conf; proxy_pass http://127.0.0.1:1; }
         }"""
     )
-    options = {"client_certificates": False}
     trust = ssl.create_default_context(cafile=edge_certificates.folder / "ca.crt")
     with (
         recording_upstream(prefix / "gateway.sock") as upstream,
-        start_nginx(prefix, certificates, [upstream.address], **options) as nginx,
+        start_nginx(prefix, certificates, [upstream.address], client_certificates=False) as nginx,
         httpx2.Client(verify=trust, trust_env=False) as client,
     ):
         assert client.get(nginx.https).status_code == 200

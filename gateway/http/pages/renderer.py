@@ -110,6 +110,8 @@ class PageKind:
     """The title of the window says where the user signs in."""
     sends_form: bool = False
     runs_script: bool = False
+    scripts: tuple[str, ...] = ()
+    """Scripts that the frame of the page loads; the page is complete without them."""
     leads_to_account: bool = False
     """A page at which a sign-in or logout ends: it links to the account console."""
     id_prefix: str = "login-"
@@ -223,15 +225,17 @@ def _title_of_deletion(view: DeleteCredentialPage, texts: Texts) -> str:
 
 
 _SIGN_IN: Final = partial(PageKind, signs_in=True, sends_form=True)
+_HELPED: Final = partial(_SIGN_IN, scripts=("form-help.js",))
+"""Forms with a password or a key: buttons show or copy it."""
 PAGES: Final[Mapping[type, PageKind]] = {
-    LoginPage: _SIGN_IN("login", fixed_title("loginAccountTitle")),
+    LoginPage: _HELPED("login", fixed_title("loginAccountTitle")),
     UsernamePage: _SIGN_IN("login-username", fixed_title("loginAccountTitle")),
-    PasswordPage: _SIGN_IN("login-password", fixed_title("loginAccountTitle")),
+    PasswordPage: _HELPED("login-password", fixed_title("loginAccountTitle")),
     OneTimeCodePage: _SIGN_IN("login-otp", fixed_title("loginOtpTitle")),
-    UpdatePasswordPage: _SIGN_IN("login-update-password", fixed_title("updatePasswordTitle")),
-    ConfigureOtpPage: _SIGN_IN("login-config-totp", fixed_title("loginTotpTitle")),
+    UpdatePasswordPage: _HELPED("login-update-password", fixed_title("updatePasswordTitle")),
+    ConfigureOtpPage: _HELPED("login-config-totp", fixed_title("loginTotpTitle")),
     UpdateProfilePage: _SIGN_IN("login-update-profile", fixed_title("loginProfileTitle")),
-    RegisterPage: _SIGN_IN("register", fixed_title("registerTitle")),
+    RegisterPage: _HELPED("register", fixed_title("registerTitle")),
     RegisteredPage: PageKind("register-confirm", fixed_title("emailVerifyTitle"), signs_in=True),
     ResetPasswordPage: _SIGN_IN("login-reset-password", fixed_title("emailForgotTitle")),
     ResetMailSentPage: PageKind("login-reset-sent", fixed_title("emailForgotTitle"), signs_in=True),
@@ -353,6 +357,7 @@ class ShownPage:
     contact: ShownContact | None
     account_url: str
     style_sheets: tuple[str, ...]
+    scripts: tuple[str, ...]
     resource: Callable[[str], str]
     action_name: Callable[[str], str]
     continue_url: str
@@ -422,6 +427,7 @@ class PageRenderer:
             contact=_shown_contact(look.contact) if look.contact else None,
             account_url=frame.account_url,
             style_sheets=self._style_sheets(kind, look, frame.theme),
+            scripts=tuple(map(self._urls.built_in, kind.scripts)),
             resource=self._urls.built_in,
             action_name=partial(_action_name, texts),
             continue_url=safe_target(getattr(view, "continue_url", "")),
@@ -519,7 +525,9 @@ def _credential_name(view: View, texts: Texts) -> str:
 def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:
     images = [page.logo, page.dark_logo, page.client.logo if page.client else ""]
     return PageSources(
-        runs_script=kind.runs_script or getattr(view, "passkeys", None) is not None,
+        runs_script=kind.runs_script
+        or bool(kind.scripts)
+        or getattr(view, "passkeys", None) is not None,
         sends_form=kind.sends_form,
         images=tuple(origin for url in images if (origin := origin_of(url))),
         frames=tuple(origin for frame in page.frames if (origin := origin_of(frame.url))),
