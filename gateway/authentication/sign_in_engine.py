@@ -452,6 +452,10 @@ def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession
 
 
 def _challenge(sign_in: SignInAttempt, challenge: Challenge) -> Challenged:
+    # A language would reveal that there is such a user, so a name alone shows none.
+    user = None if sign_in.is_only_named else sign_in.found_user
+    if user is not None and user.locale:
+        challenge = replace(challenge, locale=user.locale)
     session = sign_in.next_session()
     return Challenged(
         session,

@@ -2,24 +2,13 @@
 
 from collections.abc import Callable, Collection
 from itertools import chain
-from pathlib import Path
 
 from gateway.admin.access import AdminAccess
 from gateway.admin.client_scope_evaluation import ScopeEvaluation
 from gateway.admin.client_scopes import ClientScopeAdministration
 from gateway.admin.clients import (
     ClientAdministration,
-    ClientCertificateAdministration,
-    ClientDevices,
-    ClientListing,
-    ClientNodes,
-    ClientPolicies,
-    ClientSecrets,
     ClientUseCases,
-    MapperOwnerKind,
-    ProtocolMapperAdministration,
-    ScopeAdministration,
-    SectorIdentifiers,
 )
 from gateway.admin.components import Components
 from gateway.admin.expiry import ExpiryListing
@@ -28,24 +17,11 @@ from gateway.admin.flows import (
     FlowUseCases,
     RequiredActionAdministration,
 )
-from gateway.admin.key_rotation import RealmKeys
 from gateway.admin.keys import KeyComponents
 from gateway.admin.realm_files import (
-    GatewayNames,
-    ImportDryRun,
     PartialExport,
     PartialImport,
-    RealmCreation,
     RealmFileUseCases,
-    RealmImport,
-    UserImport,
-)
-from gateway.admin.realms import (
-    Localizations,
-    RealmAdministration,
-    RealmListing,
-    RealmUseCases,
-    RealmViews,
 )
 from gateway.admin.registration import (
     ClientRegistration,
@@ -65,9 +41,9 @@ from gateway.bootstrap.accounts import (
     session_administration,
     user_use_cases,
 )
+from gateway.bootstrap.administration import client_use_cases, realm_creation, realm_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
 from gateway.bootstrap.services import Services, resource_administration
-from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.http.admin.certificates import expiry_operations, explanation_operations
 from gateway.http.admin.client_scopes import client_scope_operations, evaluation_operations
@@ -85,8 +61,7 @@ from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import user_operations
 from gateway.http.realm_endpoint import RealmContext, realm_url
 from gateway.http.registration_requests import RegistrationRequests
-from gateway.listeners import LISTENERS
-from gateway.protocol.claims import MAPPER_TYPES, check_mapper
+from gateway.protocol.claims import MAPPER_TYPES
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.impersonation import Impersonation
 from gateway.protocol.sender_constraint import SenderConstraint
@@ -103,34 +78,12 @@ def components(services: Services) -> Components:
     return Components(services.database, kinds)
 
 
-def realm_keys(services: Services) -> RealmKeys:
-    """Return what rotates and disables keys."""
-    return RealmKeys(services.changes, services.keys)
-
-
 def flow_use_cases(services: Services) -> FlowUseCases:
     """Return every use case of authentication flows and required actions."""
     changes = services.changes
     return FlowUseCases(
         administration=FlowAdministration(changes),
         required_actions=RequiredActionAdministration(changes),
-    )
-
-
-def realm_use_cases(services: Services) -> RealmUseCases:
-    """Return every use case of realms."""
-    database = services.database
-    return RealmUseCases(
-        listing=RealmListing(database, RealmViews(database, services.invalidation)),
-        administration=RealmAdministration(
-            changes=services.changes,
-            keys=services.keys,
-            mail=services.mail,
-            online_sessions=services.online_sessions,
-            login_failures=services.login_failures,
-            listeners=services.listeners.names,
-        ),
-        localizations=Localizations(services.changes),
     )
 
 
@@ -147,60 +100,6 @@ def realm_file_use_cases(services: Services, clients: ClientAdministration) -> R
             gate=new_passwords(services),
             online_sessions=services.online_sessions,
         ),
-    )
-
-
-def realm_creation(services: Services) -> RealmCreation:
-    """Return what creates a realm from its document."""
-    return RealmCreation(
-        database=services.database,
-        changes=services.changes,
-        keys=services.keys,
-        authorities=X509AuthorityParser(),
-        passwords=services.passwords,
-        gate=new_passwords(services),
-        clock=services.clock,
-    )
-
-
-def realm_import(services: Services, themes: Path | None = None) -> RealmImport:
-    """Return what imports realm files; `themes` is the folder of the operator's themes."""
-    return RealmImport(
-        database=services.database,
-        keys=services.keys,
-        authorities=X509AuthorityParser(),
-        passwords=services.passwords,
-        clock=services.clock,
-        invalidation=services.invalidation,
-        blacklists=services.blacklists,
-        gateway=_gateway_names(themes),
-    )
-
-
-def _gateway_names(themes: Path | None) -> GatewayNames:
-    names = () if themes is None else (each.name for each in themes.iterdir() if each.is_dir())
-    return GatewayNames(tuple(sorted(names)), tuple(LISTENERS))
-
-
-def import_dry_run(services: Services, themes: Path | None = None) -> ImportDryRun:
-    """Return what compares realm files with what is stored; `themes` as for `realm_import`."""
-    return ImportDryRun(
-        database=services.database,
-        keys=services.keys,
-        authorities=X509AuthorityParser(),
-        clock=services.clock,
-        blacklists=services.blacklists,
-        gateway=_gateway_names(themes),
-    )
-
-
-def user_import(services: Services) -> UserImport:
-    """Return what imports users from a file of any size."""
-    return UserImport(
-        database=services.database,
-        passwords=services.passwords,
-        clock=services.clock,
-        blacklists=services.blacklists,
     )
 
 
@@ -307,26 +206,4 @@ def admin_operations(
         *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
         *server_operations(information, AdminAccess(services.database)),
         *unsupported_operations(),
-    )
-
-
-def client_use_cases(services: Services) -> ClientUseCases:
-    """Return every use case of clients."""
-    changes = services.changes
-    sectors = SectorIdentifiers(services.documents, services.database)
-    return ClientUseCases(
-        listing=ClientListing(changes),
-        administration=ClientAdministration(
-            changes, services.clock, services.online_sessions, check_mapper, services.keys, sectors
-        ),
-        secrets=ClientSecrets(changes),
-        nodes=ClientNodes(changes),
-        certificates=ClientCertificateAdministration(changes, CryptographyClientKeys()),
-        devices=ClientDevices(changes, services.device_locks),
-        policies=ClientPolicies(changes),
-        protocol_mappers={
-            kind: ProtocolMapperAdministration(kind, changes, check_mapper, sectors)
-            for kind in MapperOwnerKind
-        },
-        scopes=ScopeAdministration(changes),
     )

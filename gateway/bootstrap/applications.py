@@ -16,7 +16,8 @@ from gateway import __version__
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
-from gateway.bootstrap.admin_api import admin_operations, client_use_cases, registration_requests
+from gateway.bootstrap.admin_api import admin_operations, registration_requests
+from gateway.bootstrap.administration import client_use_cases
 from gateway.bootstrap.client_certificates import (
     ClientCertificates,
     client_certificates,
@@ -36,7 +37,6 @@ from gateway.bootstrap.protocol import (
 from gateway.bootstrap.services import Services
 from gateway.certificates import ObservedTrust
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.lookups import RealmTexts
 from gateway.domain.ports.observability import Metrics, Tracer
 from gateway.forward_auth.bearer_tokens import AudienceWarnings
 from gateway.http.account_api import build_account_api_routes
@@ -51,16 +51,26 @@ from gateway.http.certificate_lookup import LOOKUPS, LookupOptions
 from gateway.http.certificate_refusal import build_certificate_refusal_route
 from gateway.http.edge import Edge, ProxyTrust
 from gateway.http.forward_auth.sign_in import build_site_routes
+from gateway.http.home import build_home_route
 from gateway.http.logout import build_logout_routes, build_session_frame_routes
 from gateway.http.management import Lifecycle, build_management_application
 from gateway.http.oidc import build_routes
-from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_routes, load_designs
+from gateway.http.pages import (
+    AccountLinks,
+    Designs,
+    Pages,
+    Resources,
+    ResourceUrls,
+    build_resource_routes,
+    load_designs,
+)
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration import build_registration_route
 from gateway.http.sign_in.endpoints import build_sign_in_routes
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.outgoing import HttpNoticeSender
+from gateway.protocol.account_console import ConsoleClients
 from gateway.protocol.events import EventRecording
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.logout import NoticeDelivery
@@ -81,10 +91,11 @@ class Applications:
 
 @dataclass(frozen=True, slots=True)
 class _Appearance:
-    """What pages look like, and the texts that realms have changed."""
+    """What pages look like, what shows those at the gateway's own URLs, and where they lead."""
 
     designs: Designs
-    texts: RealmTexts
+    pages: Pages
+    accounts: AccountLinks
 
 
 def build_applications(
@@ -102,10 +113,12 @@ def build_applications(
     texts = RealmTextCache(
         services.database, services.clock, services.invalidation, settings.cache_age
     )
+    accounts = AccountLinks(ConsoleClients(services.directory), context.public_url)
     at_sites = site_answers(
-        services, context, site_pages(designs, texts), settings.guard_passed_headers
+        services, context, site_pages(designs, texts, accounts), settings.guard_passed_headers
     )
-    appearance = _Appearance(designs, texts)
+    pages = own_pages(designs, texts, accounts, context.public_url)
+    appearance = _Appearance(designs, pages, accounts)
     expiry = expiry_listing(settings, services, certificates)
     routes, operations = _routes(
         *(services, context, metrics, appearance, at_sites),
@@ -235,7 +248,7 @@ def _routes(
         AdminAuthentication(context, access_tokens, protocol.constraint, services.revocations),
         database,
     )
-    pages = own_pages(designs, appearance.texts, context.public_url)
+    pages = appearance.pages
     accounts = account_use_cases(services, access_tokens, protocol.sessions, protocol.constraint)
     sign_ins = sign_in_handlers(services, protocol, pages)
     routes = [
@@ -254,6 +267,7 @@ def _routes(
         *build_site_routes(site_handlers(services, context, protocol, at_sites), context),
         build_certificate_refusal_route(refusal_explainer(services, certificates), context),
         *build_resource_routes(Resources.of(designs), context),
+        build_home_route(database, appearance.accounts, context),
     ]
     return routes, operations
 

@@ -18,7 +18,7 @@ from gateway.domain.ports.lookups import RealmTexts
 from gateway.domain.ports.observability import Metrics
 from gateway.http.browser import BrowserCookies, PageReplies
 from gateway.http.logout import BrowserLogoutHandler, LogoutHandlers
-from gateway.http.pages import Designs, PageRenderer, Pages, ResourceUrls
+from gateway.http.pages import AccountLinks, Designs, PageRenderer, Pages, ResourceUrls
 from gateway.http.sign_in.device_pages import DevicePages
 from gateway.http.sign_in.endpoints import (
     ActionTokenPages,
@@ -215,11 +215,15 @@ def browser_cookies(services: Services, protocol: ProtocolServices) -> BrowserCo
     return BrowserCookies(services.secrets, IdentityVerification(protocol.validity))
 
 
-def own_pages(designs: Designs, texts: RealmTexts, public_url: str) -> Pages:
+def own_pages(
+    designs: Designs, texts: RealmTexts, accounts: AccountLinks, public_url: str
+) -> Pages:
     """Return what shows pages at the gateway's own URLs."""
-    return Pages(PageRenderer(designs, ResourceUrls.below(public_url, designs.version)), texts)
+    urls = ResourceUrls.below(public_url, designs.version)
+    return Pages(PageRenderer(designs, urls), texts, accounts)
 
 
-def site_pages(designs: Designs, texts: RealmTexts) -> Pages:
+def site_pages(designs: Designs, texts: RealmTexts, accounts: AccountLinks) -> Pages:
     """Return what shows pages at protected sites."""
-    return Pages(PageRenderer(designs, ResourceUrls.at_sites(designs.version)), texts)
+    urls = ResourceUrls.at_sites(designs.version)
+    return Pages(PageRenderer(designs, urls), texts, accounts)

@@ -83,7 +83,7 @@ class LocalOperator:
 
     @property
     def clients(self) -> "ClientUseCases":
-        from gateway.bootstrap.admin_api import client_use_cases
+        from gateway.bootstrap.administration import client_use_cases
 
         return client_use_cases(self.services)
 
@@ -109,7 +109,7 @@ class LocalOperator:
 
     @property
     def keys(self) -> "RealmKeys":
-        from gateway.bootstrap.admin_api import realm_keys
+        from gateway.bootstrap.administration import realm_keys
 
         return realm_keys(self.services)
 
@@ -121,7 +121,7 @@ class LocalOperator:
 
     @property
     def realms(self) -> "RealmUseCases":
-        from gateway.bootstrap.admin_api import realm_use_cases
+        from gateway.bootstrap.administration import realm_use_cases
 
         return realm_use_cases(self.services)
 

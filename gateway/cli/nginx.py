@@ -83,6 +83,8 @@ class NginxSite:
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
     connections_per_address: int = 512
+    client_certificates: bool = True
+    """Whether callers are asked for certificates; without, ca.crt and ca.crl are not needed."""
     revocation: RevocationCheck = RevocationCheck.NGINX
     certificate_header: str = NginxLookup.default_header
     chain_prefix: str = ""
@@ -91,7 +93,6 @@ class NginxSite:
 
     def files(self) -> dict[str, str]:
         """Return the texts of the files of `realmgate/site/` by name."""
-        trust = self._certificate("ssl_client_certificate", "ca.crt")
         return {
             "listen-https.conf": self._listen(self.https_port, " ssl http2"),
             "listen-mtls.conf": self._listen(self.mtls_port, " ssl http2"),
@@ -106,10 +107,7 @@ class NginxSite:
             "upstream.conf": "".join(map(_upstream, self.upstreams)),
             "server-certificate.conf": self._certificate("ssl_certificate", "server.crt")
             + self._certificate("ssl_certificate_key", "server.key"),
-            "client-authorities.conf": trust + self._revocation_lists(),
-            "client-authorities-unlisted.conf": self._certificate(
-                "ssl_trusted_certificate", "ca.crt"
-            ),
+            **self._client_certificates(),
             "certificate-header.conf": self._certificate_header(),
             "removed-certificate-headers.conf": self._removed_certificate_headers(),
             "proxy-secret.conf": (
@@ -195,6 +193,28 @@ class NginxSite:
         if not self.proxy_secret:
             return ""
         return hashlib.sha256(b"cached decisions\0" + self.proxy_secret.encode()).hexdigest()
+
+    def _client_certificates(self) -> dict[str, str]:
+        """Return the files about client certificates; an empty file is valid for nginx."""
+        if not self.client_certificates:
+            none = "# No client certificates: people alone sign in.\n"
+            return {
+                "certificate-servers.conf": none,
+                "client-authorities.conf": none,
+                "client-authorities-unlisted.conf": none,
+                "client-certificate-optional.conf": "ssl_verify_client off;\n",
+            }
+        trust = self._certificate("ssl_client_certificate", "ca.crt")
+        return {
+            "certificate-servers.conf": "include realmgate/certificate-servers.conf;\n",
+            "client-authorities.conf": trust + self._revocation_lists(),
+            "client-authorities-unlisted.conf": self._certificate(
+                "ssl_trusted_certificate", "ca.crt"
+            ),
+            "client-certificate-optional.conf": (
+                "ssl_verify_client optional;\nssl_verify_depth 3;\n"
+            ),
+        }
 
     def _revocation_lists(self) -> str:
         if self.revocation is RevocationCheck.GATEWAY:
@@ -340,7 +360,17 @@ def nginx() -> None:
     "--certificates",
     type=_FOLDER,
     required=True,
-    help="Folder with server.crt, server.key, ca.crt and ca.crl.",
+    help="Folder with server.crt, server.key, ca.crt and ca.crl; the last two are for client"
+    " certificates.",
+)
+@click.option(
+    "--without-client-certificates",
+    "client_certificates",
+    flag_value=False,
+    type=bool,
+    default=True,
+    help="Ask for no client certificate, where people alone sign in: no ca.crt, no ca.crl, and no"
+    " servers on the ports of certificates.",
 )
 @_port_option("https", 8443, "Port with optional client certificate.")
 @_port_option("mtls", 8444, "Port with required client certificate.")

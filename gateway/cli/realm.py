@@ -65,7 +65,7 @@ def create(name: str, fields: dict[str, Any], *, enabled: bool) -> None:
     document = {"enabled": enabled, **fields, "realm": name}
 
     async def work(operator: LocalOperator) -> str:
-        from gateway.bootstrap.admin_api import realm_creation
+        from gateway.bootstrap.administration import realm_creation
         from gateway.domain.realm import MASTER
 
         creation = realm_creation(operator.services)

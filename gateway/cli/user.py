@@ -304,7 +304,7 @@ async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bo
     Users are stored a few hundred at a time. Existing users are not changed, so an import that was
     stopped can be repeated. Hashed passwords are stored as they are.
     """
-    from gateway.bootstrap.admin_api import user_import
+    from gateway.bootstrap.administration import user_import
     from gateway.representations.json_input import stream_objects
 
     realm = operator.acting.realm.name

@@ -195,7 +195,12 @@ def error_view(error: Exception, request_id: str) -> ErrorPage:
     """Return the page of an error, with a way back to the client that it is about."""
     client = client_of(error)
     shown = None if client is None else client_display(client)
-    return ErrorPage(message=_error_text(error), error_id=request_id, client=shown)
+    return ErrorPage(
+        message=_error_text(error),
+        error_id=request_id,
+        client=shown,
+        may_retry=isinstance(error, StoreUnavailable | Overloaded),
+    )
 
 
 def client_of(error: Exception) -> Client | None:

@@ -44,7 +44,8 @@ from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.forms import parse_form
 from gateway.http.middleware import only_on_pages
-from gateway.http.pages import ResourceUrls
+from gateway.http.pages import LocalePreferences, ResourceUrls
+from gateway.http.pages.content_security_policy import safe_link
 from gateway.http.pages.page_values import View
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
@@ -69,7 +70,9 @@ from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.session_tokens import ProtocolServices
 
 CONFIRM_PATH: Final = "protocol/openid-connect/logout/logout-confirm"
+_CANCEL_PATH: Final = "protocol/openid-connect/logout/logout-cancel"
 LOGOUT_PATH: Final = "protocol/openid-connect/logout"
+_METHODS: Final = ("GET", "HEAD")
 _FOUND: Final = 302
 _NOT_KEPT: Final = (b"cache-control", b"no-store, must-revalidate, max-age=0")
 _LONGEST_CODE: Final = 16 * 1024
@@ -97,14 +100,14 @@ class BrowserLogoutHandler:
         outcome = await self._logout.begin(request.protocol, identity)
         if isinstance(outcome, AskToLogOut):
             return await self._ask(request, outcome)
-        return await self._logged_out(request, exchange, outcome)
+        return await self._logged_out(request, exchange, outcome, identity)
 
     async def confirm(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Take the answer to the question."""
         identity = await self._cookies.find_identity(request)
         stored = self._opened(request, identity) if "confirmLogout" in request.form else None
         outcome = await self._logout.confirm(request.protocol, identity, stored)
-        return await self._logged_out(request, exchange, outcome)
+        return await self._logged_out(request, exchange, outcome, identity)
 
     async def end(
         self, request: BrowserRequest, exchange: Exchange, identity: BrowserIdentity, client_id: str
@@ -112,7 +115,7 @@ class BrowserLogoutHandler:
         """Log out at once: the user has asked for it on a page of the gateway."""
         asked = Parameters({"client_id": client_id})
         outcome = await self._logout.confirm(request.protocol, identity, asked)
-        return await self._logged_out(request, exchange, outcome)
+        return await self._logged_out(request, exchange, outcome, identity)
 
     async def _ask(self, request: BrowserRequest, outcome: AskToLogOut) -> Reply:
         client, issuer = outcome.asked.client, request.protocol.issuer
@@ -120,19 +123,24 @@ class BrowserLogoutHandler:
         query = f"?{urlencode(named)}" if named else ""
         view = LogoutConfirmationPage(
             action=f"{issuer}/{CONFIRM_PATH}{query}",
+            cancel_url=f"{issuer}/{_CANCEL_PATH}{query}",
             session_code=self._sealed(request, outcome),
             client=None if client is None else client_display(client),
         )
         return await self._pages.page(
             view,
             request.protocol.realm.realm,
-            request.preferences,
+            _preferences(request, outcome.identity),
             client=client,
             url=f"{issuer}/{LOGOUT_PATH}?{urlencode(outcome.asked.stored())}",
         )
 
     async def _logged_out(
-        self, request: BrowserRequest, exchange: Exchange, outcome: LoggedOut
+        self,
+        request: BrowserRequest,
+        exchange: Exchange,
+        outcome: LoggedOut,
+        identity: BrowserIdentity | None,
     ) -> Reply:
         protocol, client = request.protocol, outcome.client
         exchange.log.client = None if client is None else client.client_id
@@ -144,10 +152,29 @@ class BrowserLogoutHandler:
         page = await self._pages.page(
             _logout_view(outcome, stops=stops),
             protocol.realm.realm,
-            request.preferences,
+            _preferences(request, identity),
             client=client,
         )
         return Reply(page.status, (*page.headers, *cookies), page.body)
+
+    async def cancel(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Lead back to the application that asked, or else to a page with a way on."""
+        protocol = request.protocol
+        protocol.event.withdraw()
+        client = await self._logout.find_client(protocol)
+        shown = None if client is None else client_display(client)
+        exchange.log.client = None if client is None else client.client_id
+        home = "" if shown is None else safe_link(shown.home_url)
+        if home:
+            location = (b"location", home.encode("ascii", "xmlcharrefreplace"))
+            return Reply(HTTPStatus.SEE_OTHER, (location, _NOT_KEPT))
+        view = InfoPage(
+            message=LocalizedText("stillSignedInHint"),
+            title=LocalizedText("stillSignedIn"),
+            client=shown,
+        )
+        preferences = _preferences(request, await self._cookies.find_identity(request))
+        return await self._pages.page(view, protocol.realm.realm, preferences, client=client)
 
     def _sealed(self, request: BrowserRequest, outcome: AskToLogOut) -> str:
         until = (request.protocol.now + _TIME_TO_ANSWER).isoformat()
@@ -171,6 +198,13 @@ class BrowserLogoutHandler:
         return Parameters(stored["asked"])
 
 
+def _preferences(request: BrowserRequest, identity: BrowserIdentity | None) -> LocalePreferences:
+    """Add the language of the user who is, or was, signed in."""
+    if identity is None:
+        return request.preferences
+    return replace(request.preferences, user=identity.user.locale)
+
+
 def _logout_view(outcome: LoggedOut, *, stops: bool) -> View:
     if outcome.frames:
         frames = tuple(
@@ -192,6 +226,7 @@ def _code_context(request: BrowserRequest, identity: BrowserIdentity) -> str:
 
 LOGOUT: Final = f"/realms/{{realm}}/{LOGOUT_PATH}"
 CONFIRM: Final = f"/realms/{{realm}}/{CONFIRM_PATH}"
+_CANCEL: Final = f"/realms/{{realm}}/{_CANCEL_PATH}"
 ENDING: Final = (
     Exemption(RealmCheck.ENABLED, "sessions of a disabled realm may end: that gives no access"),
 )
@@ -280,13 +315,21 @@ def build_logout_routes(handlers: LogoutHandlers, context: RealmContext) -> list
     )
     of_all = LogoutHandler(handlers.protocol, handlers.of_browsers)
     logout = LogoutRoute(LOGOUT, of_all, context, handlers.pages)
-    return [Route(LOGOUT, logout), Route(CONFIRM, confirm)]
+    cancel = BrowserEndpoint(
+        _CANCEL,
+        handlers.of_browsers.cancel,
+        context,
+        handlers.pages,
+        methods=_METHODS,
+        has_own_forms=False,
+        event=EventType.LOGOUT,
+    )
+    return [Route(LOGOUT, logout), Route(CONFIRM, confirm), Route(_CANCEL, cancel)]
 
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"
 LOGIN_STATUS_FRAME: Final = f"{_PROTOCOL}/login-status-iframe.html"
 _THIRD_PARTY_COOKIES: Final = f"{_PROTOCOL}/3p-cookies"
-_METHODS: Final = ("GET", "HEAD")
 _POLICY: Final = (
     b"content-security-policy",
     (

@@ -108,14 +108,18 @@ class ConsoleClients:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def find_console(self, request: ProtocolRequest) -> ClientEntry:
-        """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
-        realm_id = request.realm.realm.id
+    async def find_usable_console(self, realm_id: str) -> ClientEntry | None:
+        """Return the client, None where users have no console; raises StoreUnavailable."""
         account = await self._directory.client(realm_id, "account")
         if account is None or not is_usable_client(account):
-            raise _disabled(request)
+            return None
         console = await self._directory.client(realm_id, "account-console") or account
-        if not is_usable_client(console) or not _has_pages(console.client):
+        return console if is_usable_client(console) and _has_pages(console.client) else None
+
+    async def find_console(self, request: ProtocolRequest) -> ClientEntry:
+        """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
+        console = await self.find_usable_console(request.realm.realm.id)
+        if console is None:
             raise _disabled(request)
         return console
 

@@ -247,6 +247,14 @@ class BrowserLogout:
         asked = await check_logout_request(request, stored, self._directory)
         return await self._end(request, asked, identity.session)
 
+    async def find_client(self, request: ProtocolRequest) -> Client | None:
+        """Return the enabled client that the URL names, if any; raises StoreUnavailable."""
+        client_id = request.parameters.get("client_id")
+        if not client_id:
+            return None
+        entry = await self._directory.client(request.realm.realm.id, client_id)
+        return entry.client if entry is not None and entry.client.enabled else None
+
     async def _hinted(self, request: ProtocolRequest, asked: LogoutRequest) -> UserSession | None:
         """Return the session of the hint: the browser may have lost its cookies."""
         session_id = asked.hinted_session

@@ -13,6 +13,7 @@ prepare_development() { # PROGRAM...
     done
     install_packages "$log" ${missing[@]+"${missing[@]}"}
     prepare_environment "$root/requirements-dev.lock" "$log"
+    prepare_environment "$root/requirements-docs.lock" "$log"
 }
 
 _is_installed() { # PROGRAM

@@ -125,7 +125,7 @@ def test_a_user_manages_the_account(console: Console) -> None:
         expect(phone.locator("#password")).to_be_visible()
 
         page.click("#account-sign-out button")
-        expect(page.locator("h1")).to_have_text("You are logged out")
+        expect(page.locator("h1")).to_have_text("You are signed out")
         page.goto(console.url)
         expect(page.locator("#password")).to_be_visible()
         assert said == []

@@ -208,7 +208,7 @@ def _verify_the_address(site: Site, phone: Page) -> None:
 
 def _enter_device(site: Site, page: Page, label: str, picture: str) -> str:
     """Set up a device by its secret as text; return the secret."""
-    _title(page).to_have_text("Mobile Authenticator Setup")
+    _title(page).to_have_text("Mobile authenticator setup")
     expect(page.locator("#kc-totp-secret-qr-code")).to_be_visible()
     site.album.take(page, picture)
     page.click("#mode-manual")
@@ -249,7 +249,7 @@ def _set_up_a_passkey(site: Site, keys: Keys) -> None:
 def _sign_out_and_in(site: Site, keys: Keys, secret: str) -> None:
     phone = keys.page
     phone.click("#account-sign-out button")
-    _title(phone).to_have_text("You are logged out")
+    _title(phone).to_have_text("You are signed out")
     site.album.take(phone, "signed-out")
     keys.touch(present=False)  # autofill offers the passkey, and the user types instead
     phone.goto(site.console)
@@ -270,7 +270,7 @@ def _recover(site: Site, laptop: Page) -> None:
     """Set another password and another device, by the link of a mail."""
     laptop.goto(site.console)
     laptop.click("text=Forgot Password?")
-    _title(laptop).to_have_text("Forgot Your Password?")
+    _title(laptop).to_have_text("Forgot your password?")
     laptop.fill("#username", ADDRESS)
     site.album.take(laptop, "forgot")
     laptop.click("#kc-form-buttons")

@@ -133,7 +133,7 @@ def test_a_person_signs_out_of_the_site_and_of_the_realm(site: Site) -> None:
         _log_in(page, "ada")
         page.goto(f"https://{HOST}/.realmgate/sign-out")
         page.click("#kc-logout")
-        expect(page.locator("#kc-page-title")).to_have_text("You are logged out")
+        expect(page.locator("#kc-page-title")).to_have_text("You are signed out")
         page.goto(HOME)
         expect(page.locator("#password")).to_be_visible()
 

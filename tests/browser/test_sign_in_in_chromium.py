@@ -211,7 +211,7 @@ def test_another_session_ends_only_after_a_confirmation(site: Site) -> None:
             _log_in(page, "ada")
         page.goto(site.home)
         page.click("text=Sign out")
-        expect(page.locator("#kc-page-title")).to_have_text("Logging out")
+        expect(page.locator("#kc-page-title")).to_have_text("Signing out")
         page.click("#kc-logout")
         expect(page.locator("h1")).to_have_text("You are not signed in")
         assert page.url == site.home
@@ -246,7 +246,7 @@ def test_consent_is_asked_for_once(site: Site) -> None:
     with site.page() as page:
         page.goto(site.authorization_url("asks"))
         _log_in(page, "ada")
-        expect(page.locator("#kc-page-title")).to_have_text("Grant Access to The portal")
+        expect(page.locator("#kc-page-title")).to_have_text("Grant access to The portal")
         with page.expect_request(re.compile(re.escape(f"{site.home}asks"))) as sent:
             page.click("[name=accept]")
         assert "code=" in sent.value.url

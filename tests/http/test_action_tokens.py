@@ -90,7 +90,7 @@ def test_of_many_browsers_one_uses_a_link(mailed: MailedRealm) -> None:
     for browser in browsers:
         browser.http.close()
     assert sorted(page.status for page in pages) == [200] + [400] * 7
-    used = "Action expired. Please continue with login now."
+    used = "Action expired. Please continue to sign in."
     assert all(_is_refused(page, used) for page in pages if page.status == 400)
     assert _is_refused(mailed.browser().get(_url(mailed, key)), used)
     events = _types(mailed.events())
@@ -134,7 +134,7 @@ def test_a_link_that_no_gateway_of_the_realm_made_is_refused(mailed: MailedRealm
         page = _post(mailed.browser(), given)
         assert _is_refused(page, _INVALID), (given[:60], page.status, page.text)
     assert _is_refused(mailed.browser().get(_url(mailed, key[:-1])), _INVALID)
-    assert _is_refused(mailed.browser().get(_url(mailed, "")), "Invalid Request")
+    assert _is_refused(mailed.browser().get(_url(mailed, "")), "Invalid request")
     assert set(_types(mailed.events())) == {
         ("EXECUTE_ACTION_TOKEN_ERROR", "invalid_token"),
         ("EXECUTE_ACTION_TOKEN_ERROR", "not_allowed"),

@@ -108,7 +108,7 @@ def _lasts(leaving: Recorded, done: Finished) -> bool:
 def _confirmation(page: httpx2.Response) -> tuple[str, str]:
     """Return the path and the code of the form that confirms the logout."""
     assert page.status_code == 200, page.text
-    assert "Do you want to log out?" in page.text
+    assert "Do you want to sign out?" in page.text
     action = re.search(r'action="([^"]+)"', page.text)
     code = re.search(r'name="session_code" value="([^"]+)"', page.text)
     assert action is not None
@@ -153,7 +153,7 @@ def test_the_session_of_the_hint_ends_without_cookies_too(leaving: Recorded) -> 
     done = _sign_in(leaving)
     answer = _ask(leaving, id_token_hint=done.parameters["id_token"])
     assert answer.status_code == 200
-    assert "You are logged out" in answer.text
+    assert "You are signed out" in answer.text
     assert not _lasts(leaving, done)
 
 
@@ -181,6 +181,28 @@ def test_without_a_hint_the_user_confirms_first(leaving: Recorded) -> None:
     assert (event["type"], event["details"]) == ("LOGOUT", {"redirect_uri": AFTER})
 
 
+def test_cancel_ends_nothing_and_leads_on(leaving: Recorded) -> None:
+    """To the application that has a home, else to a page with a link to the account console."""
+    done = _sign_in(leaving)
+    for asked in ({"client_id": "nowhere"}, {"client_id": "app"}, {}):
+        page = _ask(leaving, done, **asked)
+        cancel = re.search(r'id="kc-cancel" class="button secondary" href="([^"]+)"', page.text)
+        assert cancel is not None
+        parts = urlsplit(unescape(cancel[1]))
+        answer = leaving.realm.administration.http.get(
+            f"{parts.path}?{parts.query}",
+            headers={"Cookie": f"KEYCLOAK_IDENTITY={done.cookies.identity}"},
+        )
+        if asked == {"client_id": "nowhere"}:
+            assert (answer.status_code, answer.headers["location"]) == (303, _HOME)
+        else:
+            assert (answer.status_code, "You are still signed in" in answer.text) == (200, True)
+            assert f'href="{PUBLIC_URL}/realms/leaving/account/"' in answer.text
+        assert "set-cookie" not in answer.headers
+        assert _lasts(leaving, done)
+    assert leaving.events() == []
+
+
 def test_a_logout_without_parameters_ends_on_a_page(leaving: Recorded) -> None:
     """attacks: C23."""
     done = _sign_in(leaving)
@@ -188,7 +210,7 @@ def test_a_logout_without_parameters_ends_on_a_page(leaving: Recorded) -> None:
     form = {"session_code": code, "confirmLogout": "on"}
     answer = _ask(leaving, done, method="POST", path=path, **form)
     assert answer.status_code == 200
-    assert "You are logged out" in answer.text
+    assert "You are signed out" in answer.text
     again = _ask(leaving, done, method="POST", path=path, **form)
     assert again.status_code == 400
 
@@ -207,7 +229,7 @@ def test_nobody_confirms_for_another_browser(leaving: Recorded) -> None:
         {"session_code": own[:-2], "confirmLogout": "on"},
     ):
         answer = _ask(leaving, done, method="POST", path=path, **form)
-        _refused(leaving, answer, "Logout failed", "session_expired")
+        _refused(leaving, answer, "Sign-out failed", "session_expired")
     assert _ask(leaving, done, path=path).status_code == 405
     assert _lasts(leaving, done)
 
@@ -265,7 +287,7 @@ def test_a_hint_ends_the_session_of_its_user_and_no_other_one(leaving: Recorded)
                 answer = _ask(leaving, done, id_token_hint=hint)
                 case = client_id, subject, named
                 assert _lasts(leaving, done) is not is_ended, case
-                assert ("Do you want to log out?" in answer.text) is not is_ended, case
+                assert ("Do you want to sign out?" in answer.text) is not is_ended, case
                 ended += is_ended
     assert ended == 6
     assert _lasts(leaving, jane)
@@ -276,7 +298,7 @@ def test_nobody_is_asked_where_nobody_is_signed_in(leaving: Recorded) -> None:
     answer = _ask(leaving, client_id="app", post_logout_redirect_uri=AFTER)
     assert (answer.status_code, answer.headers["location"]) == (302, AFTER)
     assert "set-cookie" not in answer.headers
-    assert "You are logged out" in _ask(leaving).text
+    assert "You are signed out" in _ask(leaving).text
     assert leaving.events() == []
 
 
@@ -300,7 +322,7 @@ def test_no_browser_is_sent_where_the_client_has_not_registered(
     done = _sign_in(leaving)
     leaving.events()
     answer = _ask(leaving, done, client_id=client_id, post_logout_redirect_uri=uri)
-    _refused(leaving, answer, "Invalid redirect uri", "invalid_redirect_uri")
+    _refused(leaving, answer, "Invalid redirect URI", "invalid_redirect_uri")
     assert _lasts(leaving, done)
 
 

@@ -141,7 +141,7 @@ def test_a_policy_guards_every_endpoint_that_has_a_client(recorded: Recorded) ->
             for ask in several:
                 response = ask()
                 if response.headers["content-type"].startswith("text/html"):
-                    assert (response.status_code, "Invalid Request" in response.text) == (400, True)
+                    assert (response.status_code, "Invalid request" in response.text) == (400, True)
                 elif path == "userinfo":
                     assert REFUSAL[1] in response.headers["www-authenticate"]
                 else:

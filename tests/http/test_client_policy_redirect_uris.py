@@ -185,7 +185,7 @@ def test_the_redirect_uri_of_a_request_is_checked_first(
                 params={"client_id": client_id, "redirect_uri": uri, "response_type": "code"},
                 follow_redirects=False,
             )
-            assert ("Invalid Request" in page.text) is is_refused, (client_id, uri, page.text)
+            assert ("Invalid request" in page.text) is is_refused, (client_id, uri, page.text)
             assert not is_refused or "location" not in page.headers
 
 

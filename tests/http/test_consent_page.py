@@ -45,7 +45,8 @@ def _answer(browser: SignInBrowser, page: Page, button: str) -> Page:
 def test_the_page_names_the_client_and_what_it_asks_for(asking: SignInRealm) -> None:
     page = asking.browser().sign_in("anna", "asks", scope="openid email")
     assert page.status == 200
-    assert "Grant Access to The App" in page.text
+    assert "Grant access to The App" in page.text
+    assert "You are signed in as anna." in page.text
     assert {"accept", "cancel"} <= page.form.names
     assert "Email address" in page.text
     assert "KEYCLOAK_IDENTITY" not in page.set_cookies

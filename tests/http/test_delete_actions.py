@@ -137,7 +137,7 @@ def test_a_user_is_warned_of_what_the_last_credential_means(deleting: SignInReal
     bert = _add(deleting, "bert", {**_PHONE, "userLabel": None}, _RECOVERY)
     browser, held = _signed_in(deleting, "bert"), _held(deleting, bert)
     page = _asked(browser, held["otp"])
-    assert (page.message, "Authenticator Application?" in page.text) == (None, True)
+    assert (page.message, "Authenticator application?" in page.text) == (None, True)
     deleting.realm.change("DELETE", f"{bert}/credentials/{held['recovery-authn-codes']}")
     warned = _confirm(browser, page)
     assert (warned.id, warned.message) == ("delete-credential", _LAST_FACTOR)

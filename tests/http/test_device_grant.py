@@ -233,7 +233,7 @@ def test_a_user_connects_a_device(room: Recorded) -> None:
     assert "The tv" in browser.shown
     done = browser.send(accept="on")
     assert done.url.path == f"{urlsplit(PAGE).path}/status"
-    assert "Device Login Successful" in done.text
+    assert "Your device is signed in" in done.text
     response = _poll(room, codes)
     tokens = response.json()
     assert response.status_code == 200, response.text
@@ -431,7 +431,7 @@ def test_codes_are_guessed_a_few_times_only(room: Recorded, john: Browser) -> No
     refused = browser.send(device_user_code=codes["user_code"])
     assert refused.status_code == 429
     assert "Please wait a few minutes" in refused.text
-    assert "Device Login Successful" in john.connect(codes).text
+    assert "Your device is signed in" in john.connect(codes).text
 
 
 def test_the_page_shows_no_markup_of_a_link(room: Recorded) -> None:
@@ -464,7 +464,7 @@ def test_a_form_of_an_ended_sign_in_begins_it_again(room: Recorded, john: Browse
     john.send(accept="on")
     assert 'name="accept"' in john.shown
     assert _refused(_poll(room, codes))[1] == "authorization_pending"
-    assert "Device Login Successful" in john.send(accept="on").text
+    assert "Your device is signed in" in john.send(accept="on").text
     assert _poll(room, codes).status_code == 200
 
 

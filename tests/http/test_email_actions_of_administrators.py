@@ -79,7 +79,7 @@ def test_a_link_runs_its_actions_and_signs_in_no_user(
     assert "<b>" not in html.get_content()
     browser = mailed.browser()
     shown = browser.get(link_of(mail))
-    assert "Perform the following action(s) Update Password Update Profile" in shown.text
+    assert "Perform the following action(s) Update password Update profile" in shown.text
     page = browser.submit(shown)
     assert page.id == "login-update-profile"
     assert mailed.realm.get(ada)["emailVerified"] is True

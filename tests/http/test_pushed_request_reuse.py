@@ -69,7 +69,7 @@ def test_a_request_that_was_answered_is_refused(pages: SignInRealm) -> None:
     _enter(browser, _visit(browser, reference))
     again = _visit(browser, reference)
     assert (again.status, again.id) == (400, "error")
-    assert "Invalid Request" in again.text
+    assert "Invalid request" in again.text
 
 
 def test_of_two_sign_ins_with_one_request_the_first_is_answered(pages: SignInRealm) -> None:

@@ -232,7 +232,7 @@ def test_a_realm_that_does_not_permit_it_shows_no_link(mailed: MailedRealm) -> N
         )
         for page in refused:
             assert (page.status, page.id) == (400, "error")
-            assert "Reset Credential not allowed" in page.text
+            assert "Resetting credentials is not allowed" in page.text
     assert _types(mailed.events())[0] == ("RESET_PASSWORD_ERROR", "not_allowed")
     assert browser.get(_forgotten(browser)).id == "login-reset-password"
 

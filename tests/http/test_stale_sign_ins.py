@@ -148,7 +148,7 @@ def test_a_flood_of_sign_ins_ends_the_oldest_and_shows_the_form(
     again = early.submit(page, username="anna", password=PASSWORD)
     assert (again.id, again.message) == (
         "login",
-        "Your login attempt timed out. Login will start from the beginning.",
+        "Your sign-in timed out. It starts from the beginning.",
     )
     answer = early.submit(again, username="anna", password=PASSWORD).answer
     assert ("code" in answer, answer["state"]) == (True, "of the first")
@@ -165,7 +165,7 @@ def test_a_flood_from_another_network_ends_no_sign_in(pages: SignInRealm) -> Non
     assert "code" in early.submit(page, username="anna", password=PASSWORD).answer
 
 
-_TIMED_OUT: Final = "Your login attempt timed out. Login will start from the beginning."
+_TIMED_OUT: Final = "Your sign-in timed out. It starts from the beginning."
 
 
 @pytest.fixture
@@ -281,7 +281,7 @@ def test_a_max_age_that_is_no_number_is_an_invalid_request(
     """Keycloak: 12.10."""
     page = pages.browser().open(max_age=max_age)
     assert (page.status, page.id) == (400, "error")
-    assert "Invalid Request" in page.text
+    assert "Invalid request" in page.text
 
 
 def test_no_sign_in_is_newer_than_a_negative_max_age(pages: SignInRealm) -> None:

@@ -147,7 +147,7 @@ def test_a_device_gets_its_tokens_once_the_user_has_agreed(person: Person) -> No
     person.page.click("[type=submit]")
     sign_in(person.page, "ada")
     person.page.click("[name=accept]")
-    expect(person.page.locator("#kc-page-title")).to_have_text("Device Login Successful")
+    expect(person.page.locator("#kc-page-title")).to_have_text("Your device is signed in")
     claims = person.asks("terminal", "device")["claims"]
     assert (claims["aud"], claims["preferred_username"]) == ("terminal", "ada")
     assert person.asks("terminal", "refresh")["again"] == "invalid_grant"

@@ -294,10 +294,19 @@ def test_a_site_accepting_tokens_for_others_is_a_warning(tmp_path: Path, pki: Pa
     assert outcomes["site-audiences"] == "ok"
 
 
-def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
+def test_an_installation_for_people_alone_is_in_order(tmp_path: Path) -> None:
+    """No authority, no revocation list, and an nginx that asks for no certificate."""
     code, said = examine(tmp_path)
-    assert code == 1
-    assert "WRONG No client certificate is trusted" in said
+    assert (code, said.count("WRONG")) == (0, 0), said
+    assert "ok    No authority of client certificates is configured" in said
+    folder = tmp_path / "nginx"
+    site = NginxSite(("unix:/run/gateway.sock",), tmp_path)
+    render_nginx(site, folder)
+    code, said = examine(tmp_path, "--nginx", str(folder))
+    assert (code, said.count("nginx asks for client certificates, and the")) == (1, 2), said
+    render_nginx(replace(site, client_certificates=False), folder)
+    code, said = examine(tmp_path, "--nginx", str(folder))
+    assert (code, said.count("WRONG")) == (0, 0), said
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root examines the gateway of another user")

@@ -113,6 +113,17 @@ class RevocationLists:
             problem=problem,
         )
 
+    def gaps(self, now: datetime) -> Iterator[tuple[ParsedCertificate, str]]:
+        """Yield each authority whose certificates are refused for want of a list, and why."""
+        for authority in self._bundle:
+            found = self._find_list(authority)
+            if found is None:
+                yield authority, self._lists.reason(authority) or "there is none"
+            elif now > end_of(found):
+                yield authority, f"it ended at {end_of(found).isoformat(' ', 'minutes')}"
+            elif now < found.issued:
+                yield authority, f"it begins at {found.issued.isoformat(' ', 'minutes')}"
+
     def validity(self) -> Iterator[tuple[ParsedCertificate, datetime, datetime]]:
         """Yield each authority that has a list, when it was issued and when it expires."""
         for authority in self._bundle:

@@ -38,6 +38,7 @@ from gateway.domain.realm.certificates import (
 )
 from gateway.domain.realm.realm import (
     ACCENT_COLOR,
+    CONTACT,
     DARK_LOGO,
     DPOP_NONCE,
     FAILURES_PER_ADDRESS,
@@ -62,6 +63,7 @@ from gateway.domain.realm.realm import (
     are_event_names,
     brute_force_rules,
     is_color,
+    is_contact,
     is_failure_limit,
     is_image,
     is_nonce_choice,

@@ -36,11 +36,13 @@ from gateway.domain.secrets import Secret
 ACCENT_COLOR: Final = "realmgate.login.accentColor"
 LOGO: Final = "realmgate.login.logo"
 DARK_LOGO: Final = "realmgate.login.logoDark"
+CONTACT: Final = "realmgate.contact"
 _DARK_MODE: Final = "darkMode"
 """Keycloak's attribute: `false` keeps pages light."""
 _COLOR: Final = re.compile(r"#([0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})")
 _LONGEST_LINK: Final = 2_048
 _LONGEST_IMAGE: Final = 32_768
+_LONGEST_CONTACT: Final = 255
 _URL_CHARACTERS: Final = r"[^\x00-\x20\x7f\\<>\"'`]*"
 _IMAGE_URL: Final = re.compile(
     rf"https://[A-Za-z0-9.-]+(:\d{{1,5}})?(/{_URL_CHARACTERS})?|/(?!/){_URL_CHARACTERS}"
@@ -60,6 +62,8 @@ class Appearance:
     dark_logo: str = ""
     """In place of `logo` on dark pages."""
     light_only: bool = False
+    contact: str = ""
+    """Whom users ask for help and access: a mail address, an https URL, or other text."""
 
 
 def is_color(text: str) -> bool:
@@ -74,20 +78,26 @@ def is_image(text: str) -> bool:
     return len(text) <= _LONGEST_IMAGE and _EMBEDDED_IMAGE.fullmatch(text) is not None
 
 
+def is_contact(text: str) -> bool:
+    """Tell whether pages can show the text as one line of at most 255 characters."""
+    return bool(text.strip()) and len(text) <= _LONGEST_CONTACT and text.isprintable()
+
+
 _STANDARD_APPEARANCE: Final = Appearance()
-_OF_APPEARANCE: Final = (ACCENT_COLOR, LOGO, DARK_LOGO, _DARK_MODE)
+_OF_APPEARANCE: Final = (ACCENT_COLOR, LOGO, DARK_LOGO, _DARK_MODE, CONTACT)
 
 
 def _parse_appearance(attributes: Mapping[str, str]) -> Appearance:
     if attributes.keys().isdisjoint(_OF_APPEARANCE):
         return _STANDARD_APPEARANCE
     accent, logo = attributes.get(ACCENT_COLOR, ""), attributes.get(LOGO, "")
-    dark_logo = attributes.get(DARK_LOGO, "")
+    dark_logo, contact = attributes.get(DARK_LOGO, ""), attributes.get(CONTACT, "").strip()
     return Appearance(
         accent_color=accent if is_color(accent) else "",
         logo=logo if is_image(logo) else "",
         dark_logo=dark_logo if is_image(dark_logo) else "",
         light_only=attributes.get(_DARK_MODE, "").lower() == "false",
+        contact=contact if is_contact(contact) else "",
     )
 
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
+from gateway.domain.forward_auth import CALLBACK_PATH
 from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.sessions import SiteSessions
 from gateway.forward_auth.browser import (
-    CALLBACK_PATH,
     REFUSED_PATH,
     SIGN_IN_PATH,
     SIGN_OUT_PATH,
@@ -181,7 +181,9 @@ class SignOutHandler:
         action = leading_to(SIGN_OUT_PATH, wanted)
         return await self._show_page(
             request,
-            lambda client: LogoutConfirmationPage(action=action, session_code=code, client=client),
+            lambda client: LogoutConfirmationPage(
+                action=action, cancel_url=wanted or "/", session_code=code, client=client
+            ),
         )
 
     async def _signed_out(

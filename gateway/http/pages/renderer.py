@@ -8,6 +8,7 @@ codes are the path of an inline SVG: a page loads nothing to show one. segno is 
 first code: it takes 0.5 MB, and most workers show none. Spec: ISO/IEC 18004
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from functools import partial
 from http import HTTPStatus
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from gateway.domain.localization import (
     ENGLISH,
@@ -108,6 +110,10 @@ class PageKind:
     """The title of the window says where the user signs in."""
     sends_form: bool = False
     runs_script: bool = False
+    scripts: tuple[str, ...] = ()
+    """Scripts that the frame of the page loads; the page is complete without them."""
+    leads_to_account: bool = False
+    """A page at which a sign-in or logout ends: it links to the account console."""
     id_prefix: str = "login-"
     style_sheets: tuple[str, ...] = ()
     """Built-in style sheets in addition to the one of every page."""
@@ -129,10 +135,13 @@ ACCOUNT_PAGES: Final[Mapping[type, PageKind]] = {
 }
 
 
+_END: Final = partial(PageKind, leads_to_account=True)
 SITE_PAGES: Final[Mapping[type, PageKind]] = {
     SessionEndedPage: PageKind("site-session-ended", fixed_title("siteSessionEndedTitle")),
-    NoAccessPage: PageKind("site-no-access", fixed_title("siteNoAccessTitle"), sends_form=True),
-    SignInFailedPage: PageKind("site-sign-in-failed", fixed_title("siteSignInFailedTitle")),
+    NoAccessPage: PageKind(
+        "site-no-access", lambda view, texts: texts("siteNoAccessTitle", view.site), sends_form=True
+    ),
+    SignInFailedPage: _END("site-sign-in-failed", fixed_title("siteSignInFailedTitle")),
 }
 
 
@@ -193,6 +202,7 @@ def _dark_runs(row: bytes, y: int) -> str:
     return "".join(parts)
 
 
+_MAIL_ADDRESS: Final = re.compile(r"[^\s@<>\"'()]+@[^\s@<>\"'()]+")
 _NOT_KEPT: Final[Headers] = ((b"cache-control", b"no-store, must-revalidate, max-age=0"),)
 _HTML: Final = (b"content-type", b"text/html;charset=utf-8")
 
@@ -215,15 +225,17 @@ def _title_of_deletion(view: DeleteCredentialPage, texts: Texts) -> str:
 
 
 _SIGN_IN: Final = partial(PageKind, signs_in=True, sends_form=True)
+_HELPED: Final = partial(_SIGN_IN, scripts=("form-help.js",))
+"""Forms with a password or a key: buttons show or copy it."""
 PAGES: Final[Mapping[type, PageKind]] = {
-    LoginPage: _SIGN_IN("login", fixed_title("loginAccountTitle")),
+    LoginPage: _HELPED("login", fixed_title("loginAccountTitle")),
     UsernamePage: _SIGN_IN("login-username", fixed_title("loginAccountTitle")),
-    PasswordPage: _SIGN_IN("login-password", fixed_title("loginAccountTitle")),
+    PasswordPage: _HELPED("login-password", fixed_title("loginAccountTitle")),
     OneTimeCodePage: _SIGN_IN("login-otp", fixed_title("loginOtpTitle")),
-    UpdatePasswordPage: _SIGN_IN("login-update-password", fixed_title("updatePasswordTitle")),
-    ConfigureOtpPage: _SIGN_IN("login-config-totp", fixed_title("loginTotpTitle")),
+    UpdatePasswordPage: _HELPED("login-update-password", fixed_title("updatePasswordTitle")),
+    ConfigureOtpPage: _HELPED("login-config-totp", fixed_title("loginTotpTitle")),
     UpdateProfilePage: _SIGN_IN("login-update-profile", fixed_title("loginProfileTitle")),
-    RegisterPage: _SIGN_IN("register", fixed_title("registerTitle")),
+    RegisterPage: _HELPED("register", fixed_title("registerTitle")),
     RegisteredPage: PageKind("register-confirm", fixed_title("emailVerifyTitle"), signs_in=True),
     ResetPasswordPage: _SIGN_IN("login-reset-password", fixed_title("emailForgotTitle")),
     ResetMailSentPage: PageKind("login-reset-sent", fixed_title("emailForgotTitle"), signs_in=True),
@@ -253,20 +265,20 @@ PAGES: Final[Mapping[type, PageKind]] = {
     LogoutConfirmationPage: PageKind(
         "logout-confirm", fixed_title("logoutConfirmTitle"), sends_form=True
     ),
-    LoggedOutPage: PageKind("logged-out", fixed_title("successLogout")),
-    FrontChannelLogoutPage: PageKind(
+    LoggedOutPage: _END("logged-out", fixed_title("successLogout")),
+    FrontChannelLogoutPage: _END(
         "frontchannel-logout", fixed_title("frontchannel-logout.title"), runs_script=True
     ),
     DeviceCodePage: PageKind(
         "device-code", fixed_title("oauth2DeviceVerificationTitle"), sends_form=True
     ),
-    DeviceDonePage: PageKind("device-done", _title_of_device),
-    AlreadySignedInPage: PageKind("already-signed-in", fixed_title("alreadyLoggedIn")),
+    DeviceDonePage: _END("device-done", _title_of_device),
+    AlreadySignedInPage: _END("already-signed-in", fixed_title("alreadyLoggedIn")),
     PageExpiredPage: PageKind("page-expired", fixed_title("pageExpiredTitle")),
-    ErrorPage: PageKind("error", fixed_title("errorTitle")),
-    InfoPage: PageKind("info", _title_of_info),
+    ErrorPage: _END("error", fixed_title("errorTitle")),
+    InfoPage: _END("info", _title_of_info),
     ConfirmLinkPage: PageKind("confirm-link", fixed_title("confirmLinkTitle"), sends_form=True),
-    RequiredActionPage: PageKind("required-action", fixed_title("requiredActionTitle")),
+    RequiredActionPage: _END("required-action", fixed_title("requiredActionTitle")),
     FormPostPage: PageKind(
         "form-post", fixed_title("formPostTitle"), sends_form=True, runs_script=True
     ),
@@ -292,6 +304,16 @@ class PageFrame:
     texts: Mapping[str, Catalog] = field(default_factory=dict, repr=False)
     theme: str = ""
     language_url: LanguageUrl | None = None
+    account_url: str = ""
+    """The account console, for pages that link to it; empty: no link."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContact:
+    """Whom users ask for help; `url` is empty for a text that is no address."""
+
+    text: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +354,10 @@ class ShownPage:
     logo: str
     dark_logo: str
     light_only: bool
+    contact: ShownContact | None
+    account_url: str
     style_sheets: tuple[str, ...]
+    scripts: tuple[str, ...]
     resource: Callable[[str], str]
     action_name: Callable[[str], str]
     continue_url: str
@@ -399,7 +424,10 @@ class PageRenderer:
             logo=look.logo,
             dark_logo=look.dark_logo,
             light_only=look.light_only,
+            contact=_shown_contact(look.contact) if look.contact else None,
+            account_url=frame.account_url,
             style_sheets=self._style_sheets(kind, look, frame.theme),
+            scripts=tuple(map(self._urls.built_in, kind.scripts)),
             resource=self._urls.built_in,
             action_name=partial(_action_name, texts),
             continue_url=safe_target(getattr(view, "continue_url", "")),
@@ -460,6 +488,13 @@ def _shown_client(client: ShownApplication, texts: Texts) -> ShownClient:
     )
 
 
+def _shown_contact(contact: str) -> ShownContact:
+    if _MAIL_ADDRESS.fullmatch(contact):
+        return ShownContact(contact, f"mailto:{quote(contact, safe='@')}")
+    is_url = contact.startswith("https://") and safe_link(contact)
+    return ShownContact(contact, contact if is_url else "")
+
+
 def _shown_frames(frames: tuple[LogoutFrame, ...], texts: Texts) -> tuple[LogoutFrame, ...]:
     return tuple(
         LogoutFrame(texts.named(frame.name), frame.url) for frame in frames if origin_of(frame.url)
@@ -490,7 +525,9 @@ def _credential_name(view: View, texts: Texts) -> str:
 def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:
     images = [page.logo, page.dark_logo, page.client.logo if page.client else ""]
     return PageSources(
-        runs_script=kind.runs_script or getattr(view, "passkeys", None) is not None,
+        runs_script=kind.runs_script
+        or bool(kind.scripts)
+        or getattr(view, "passkeys", None) is not None,
         sends_form=kind.sends_form,
         images=tuple(origin for url in images if (origin := origin_of(url))),
         frames=tuple(origin for frame in page.frames if (origin := origin_of(frame.url))),

@@ -40,6 +40,8 @@ class RegisterPage(FormPage):
     asks_terms: bool = False
     wrong_field: str = field(default="")
     """The name of the field that the message is about; empty: none, or several."""
+    password_rules: tuple[LocalizedText, ...] = ()
+    """What the realm requires of the password, shown before the first error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,8 @@ class SessionEndedPage(ClientPage):
 class NoAccessPage(ClientPage):
     """The caller may not have what was asked for. Form `switch-user`: hidden session_code."""
 
+    site: str
+    """The host of the protected site."""
     username: str = field(default="", repr=False)
     """Who is signed in; empty where that is not known."""
     switch_action: str = field(default="", repr=False)
@@ -233,6 +237,8 @@ class ConsentPage(View):
     code: str = field(repr=False)
     client: ShownApplication
     scopes: tuple[ConsentScope, ...]
+    username: str = field(default="", repr=False)
+    """Whose data the client would get."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +246,8 @@ class LogoutConfirmationPage(ClientPage):
     """The question before a logout. Button `kc-logout` named confirmLogout, hidden session_code."""
 
     action: str = field(repr=False)
+    cancel_url: str = field(repr=False)
+    """Where the link "Cancel" leads."""
     session_code: str = field(repr=False)
 
 
@@ -304,6 +312,8 @@ class ErrorPage(ClientPage):
 
     message: LocalizedText
     error_id: str = ""
+    may_retry: bool = False
+    """The same request may succeed later: a link repeats it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

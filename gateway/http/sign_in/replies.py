@@ -284,6 +284,7 @@ def _consent(issuer: str, outcome: AskConsent) -> View:
         code=outcome.session.session_code,
         client=client_display(outcome.client),
         scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
+        username=outcome.username,
     )
 
 
@@ -295,6 +296,7 @@ def _form(request: BrowserRequest, outcome: Challenged, action: str) -> View:
         restart_url=link(RESTART),
         client=client_display(outcome.client),
         login=entry.realm.login,
+        password_policy=entry.realm.password_policy,
         other_flows={use: link(use.value, with_execution=False) for use in offered_flows(entry)},
     )
     return challenge_view(outcome.challenge, place)

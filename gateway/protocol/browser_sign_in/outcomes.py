@@ -22,6 +22,7 @@ class AskConsent:
     session: AuthenticationSession
     client: Client
     items: tuple[ConsentItem, ...]
+    username: str
     locale: str = ""
     """The language of the user; empty where none is set."""
 

@@ -351,7 +351,8 @@ class BrowserSignIn:
         if client.consent_required or visit.purpose.is_always_confirmed:
             items = await consent_items(self._consents, visit, user)
             if items:
-                ask = AskConsent(step.session, client, items, user.user.locale)
+                name, locale = user.user.username, user.user.locale
+                ask = AskConsent(step.session, client, items, name, locale)
                 return await self._ask_consent(visit, ask)
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
         return await self._complete(visit, step, user, given)

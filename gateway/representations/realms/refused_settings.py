@@ -18,6 +18,7 @@ from gateway.client_policies import (
 from gateway.domain.realm import (
     ACCENT_COLOR,
     CERTIFICATE_POLICIES,
+    CONTACT,
     DARK_LOGO,
     DISTRIBUTION_POINTS,
     DPOP_NONCE,
@@ -48,6 +49,7 @@ from gateway.domain.realm import (
     are_revocation_list_urls,
     brute_force_rules,
     is_color,
+    is_contact,
     is_failure_limit,
     is_gateway_authorities,
     is_image,
@@ -135,6 +137,12 @@ REFUSED_ATTRIBUTES: Final = (
         "a page could not use it as a color",
         lambda value: bool(value) and not is_color(str(value)),
         "#rrggbb, #rgb or nothing",
+    ),
+    RefusedSetting(
+        CONTACT,
+        "a page could not show it in one line",
+        lambda value: bool(value) and not is_contact(str(value)),
+        "a mail address, an https URL or other text of at most 255 characters, or nothing",
     ),
     *(
         RefusedSetting(

@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.admin.realm_files.former_members import with_current_members
-from gateway.admin.realm_files.migration import NEW_REALM, KnownObjects, migrated
+from gateway.admin.realm_files.migration import migrated
+from gateway.admin.realm_files.migration_steps import NEW_REALM, KnownObjects
 from gateway.admin.realm_files.named_roles import parse_default_roles, protection_roles
 from gateway.admin.realm_files.placeholders import unset_variables
 from gateway.admin.realm_files.report import report_parts
