@@ -155,19 +155,24 @@ async def serve(serving: Serving) -> None:
     connections: dict[asyncio.Task[None], _Connection] = {}
 
     def ended(task: asyncio.Task[None]) -> None:
-        del connections[task]
+        connections.pop(task, None)
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             _LOG.error("a connection broke", exc_info=failure)
 
-    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         loop = asyncio.get_running_loop()
         connection = _Connection(
             serving.application, ending, *(loop, config, context, {}, reader, writer)
         )
+        task = asyncio.current_task()
+        if task is not None:
+            connections[task] = connection
+        await connection
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Since Python 3.12 asyncio reports the failure of a task that it made itself once more.
-        task = loop.create_task(_serve_connection(connection))
-        connections[task] = connection
+        task = asyncio.get_running_loop().create_task(serve_connection(reader, writer))
         task.add_done_callback(ended)
 
     acceptor = Acceptor(serving.listener, connected)
@@ -189,10 +194,6 @@ async def serve(serving: Serving) -> None:
             connections[task].abort()  # first, or the task waits for a client that does not read
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
-
-
-async def _serve_connection(connection: "_Connection") -> None:
-    await connection
 
 
 def _configuration(serving: Serving) -> Config:
