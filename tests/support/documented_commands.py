@@ -21,6 +21,7 @@ from typing import Final
 UNAVAILABLE: Final = ("systemd", "a second machine", "a running Keycloak", "an earlier version")
 """What the machine of the tests lacks: reasons for a block that is not run."""
 PAGE_SECONDS: Final = 280.0
+_MOST_SHOWN: Final = 4_000
 _OF_PAGE: Final = "FOLDER_OF_TASK_PAGE"
 _FENCE: Final = re.compile(
     r"(?P<comment>^<!-- [^\n]+ -->\n)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
@@ -119,13 +120,14 @@ def _differences(page: str, blocks: list[CommandBlock], results: Path) -> Iterat
     for block in blocks:
         code, output = results / f"{block.line}.code", results / str(block.line)
         given = output.read_text(errors="replace") if output.exists() else ""
+        end = given[-_MOST_SHOWN:]
         if not code.exists():
-            yield f"{page}:{block.line} failed:\n{block.commands}--- output\n{given}"
+            yield f"{page}:{block.line} failed:\n{block.commands}--- output\n{end}"
             return
         if int(code.read_text()) != block.exit_code:
-            yield f"{page}:{block.line} exits with {code.read_text().strip()}:\n{given}"
+            yield f"{page}:{block.line} exits with {code.read_text().strip()}:\n{end}"
         if block.output is not None and not shows(block.output, given):
-            yield f"{page}:{block.line} shows\n{block.output}--- but the output is\n{given}"
+            yield f"{page}:{block.line} shows\n{block.output}--- but the output is\n{end}"
 
 
 def shows(expected: str, output: str) -> bool:
