@@ -54,19 +54,21 @@ def read_blocks(page: str) -> Iterator[CommandBlock]:
         if following is not None and following["language"] != "sh":
             between = page[fence.end() : following.start()]
             shown = following["text"] if not between.strip() else None
-        yield CommandBlock(line, fence["text"], shown, **_meaning(fence["comment"], line))
+        exit_code, not_run = _meaning(fence["comment"], line)
+        yield CommandBlock(line, fence["text"], shown, exit_code, not_run)
 
 
-def _meaning(comment: str | None, line: int) -> dict[str, "int | str"]:
+def _meaning(comment: str | None, line: int) -> tuple[int, str | None]:
+    """Return the exit code that a block has, and why it is not run."""
     if comment is None:
-        return {}
+        return 0, None
     match _COMMENT.fullmatch(comment.strip()):
         case None:
             raise ValueError(f"line {line}: {comment.strip()} means nothing here")
         case found if found[1] == "exit code":
-            return {"exit_code": int(found[2])}
+            return int(found[2]), None
         case found if found[2].startswith(UNAVAILABLE):
-            return {"not_run": found[2]}
+            return 0, found[2]
     raise ValueError(f"line {line}: not run, for a reason that is none of {UNAVAILABLE}")
 
 
