@@ -21,6 +21,7 @@ from typing import Final
 UNAVAILABLE: Final = ("systemd", "a second machine", "a running Keycloak", "an earlier version")
 """What the machine of the tests lacks: reasons for a block that is not run."""
 PAGE_SECONDS: Final = 280.0
+_MOST_SHOWN: Final = 4_000
 _OF_PAGE: Final = "FOLDER_OF_TASK_PAGE"
 _FENCE: Final = re.compile(
     r"(?P<comment>^<!-- [^\n]+ -->\n)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
@@ -53,19 +54,21 @@ def read_blocks(page: str) -> Iterator[CommandBlock]:
         if following is not None and following["language"] != "sh":
             between = page[fence.end() : following.start()]
             shown = following["text"] if not between.strip() else None
-        yield CommandBlock(line, fence["text"], shown, **_meaning(fence["comment"], line))
+        exit_code, not_run = _meaning(fence["comment"], line)
+        yield CommandBlock(line, fence["text"], shown, exit_code, not_run)
 
 
-def _meaning(comment: str | None, line: int) -> dict[str, "int | str"]:
+def _meaning(comment: str | None, line: int) -> tuple[int, str | None]:
+    """Return the exit code that a block has, and why it is not run."""
     if comment is None:
-        return {}
+        return 0, None
     match _COMMENT.fullmatch(comment.strip()):
         case None:
             raise ValueError(f"line {line}: {comment.strip()} means nothing here")
         case found if found[1] == "exit code":
-            return {"exit_code": int(found[2])}
+            return int(found[2]), None
         case found if found[2].startswith(UNAVAILABLE):
-            return {"not_run": found[2]}
+            return 0, found[2]
     raise ValueError(f"line {line}: not run, for a reason that is none of {UNAVAILABLE}")
 
 
@@ -119,13 +122,14 @@ def _differences(page: str, blocks: list[CommandBlock], results: Path) -> Iterat
     for block in blocks:
         code, output = results / f"{block.line}.code", results / str(block.line)
         given = output.read_text(errors="replace") if output.exists() else ""
+        end = given[-_MOST_SHOWN:]
         if not code.exists():
-            yield f"{page}:{block.line} failed:\n{block.commands}--- output\n{given}"
+            yield f"{page}:{block.line} failed:\n{block.commands}--- output\n{end}"
             return
         if int(code.read_text()) != block.exit_code:
-            yield f"{page}:{block.line} exits with {code.read_text().strip()}:\n{given}"
+            yield f"{page}:{block.line} exits with {code.read_text().strip()}:\n{end}"
         if block.output is not None and not shows(block.output, given):
-            yield f"{page}:{block.line} shows\n{block.output}--- but the output is\n{given}"
+            yield f"{page}:{block.line} shows\n{block.output}--- but the output is\n{end}"
 
 
 def shows(expected: str, output: str) -> bool:
