@@ -69,6 +69,8 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/forward_auth/browser.py": "ends sessions",
     "gateway/http/account_console.py": "a session that the cookie's check returned",
     "gateway/http/admin/authentication.py": "the realm that issued, before the token is read",
+    "gateway/http/certificate_refusal.py": "whose look and language a page has",
+    "gateway/http/pages/pages.py": "whether a page links to the account console",
     "gateway/http/realm_endpoint.py": "in front of every endpoint",
     "gateway/protocol/authorization/checks.py": "a new request",
     "gateway/protocol/certificate_explanation.py": "explains to operators",
