@@ -10,8 +10,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
-from gateway.domain.clients import Client
-from gateway.domain.clients.redirect_uris import RedirectUris, origins_of
+from gateway.domain.clients import Client, RedirectUris, origins_of
 from gateway.domain.forward_auth import (
     AcceptedCredential,
     Rule,
@@ -136,8 +135,12 @@ def _of_realm(site: Site, name: str, *, exists: bool) -> SiteProblem:
 
 
 def _takes_sessions(site: Site) -> bool:
+    """Tell whether a browser may pass some rule; sessions are those of the site's client."""
     return any(
-        AcceptedCredential.SESSION in rule.accepts and not rule.anonymous for rule in site.rules
+        AcceptedCredential.SESSION in rule.accepts
+        and not rule.anonymous
+        and (not rule.requirements.clients or site.client in rule.requirements.clients)
+        for rule in site.rules
     )
 
 

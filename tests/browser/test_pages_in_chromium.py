@@ -241,7 +241,7 @@ def test_a_phone_opens_the_application_of_its_codes(browser: Browser, pages: Pag
     page = context.new_page()
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     page.goto(f"{pages.url}/login-config-totp")
-    assert page.evaluate("[document.activeElement.id, scrollY]") == ["totp", 0]
+    page.wait_for_function("document.activeElement.id === 'totp' && scrollY === 0")
     assert page.locator("#kc-totp-open-application").is_visible()
     page.click("#mode-manual")
     page.click("#kc-totp-copy")
@@ -250,7 +250,27 @@ def test_a_phone_opens_the_application_of_its_codes(browser: Browser, pages: Pag
     page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
     page.goto(f"{pages.url}/login-config-totp")
     assert page.locator("#kc-totp-open-application").is_hidden()
-    assert page.evaluate("document.activeElement.id") == "totp"
+    page.wait_for_function("document.activeElement.id === 'totp'")
+    context.close()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with", "without"])
+def test_times_are_those_of_the_browser(
+    browser: Browser, pages: PageServer, *, scripts: bool
+) -> None:
+    """In its zone and the language of the page; without a script in UTC."""
+    context = browser.new_context(java_script_enabled=scripts, timezone_id="America/New_York")
+    page = context.new_page()
+    page.goto(f"{pages.url}/account-devices?locale=de")
+    shown = page.locator("time[datetime^='2026-03-04T09:41']").first
+    text = shown.inner_text()
+    if scripts:
+        assert "4. März 2026" in text
+        assert "04:41" in text
+        assert "09:41" in (shown.get_attribute("title") or "")
+    else:
+        assert "09:41" in text
+        assert text.endswith("UTC")
     context.close()
 
 

@@ -90,7 +90,7 @@ def test_the_second_page_has_the_language_of_the_user(speaking: SignInRealm) -> 
 
 
 @pytest.mark.parametrize(("username", "language"), [("due", "fr"), ("none", None)])
-def test_an_action_after_the_sign_in_has_the_language_of_the_user(
+def test_a_required_action_has_the_language_of_the_user(
     speaking: SignInRealm, username: str, language: str | None
 ) -> None:
     page = speaking.browser(**{"Accept-Language": "de"}).sign_in(username)

@@ -143,6 +143,18 @@ def test_a_service_account_of_another_name_is_imported(
 
 
 @pytest.mark.usefixtures("reports")
+def test_mappers_without_options_act_as_in_their_version(administration: Administration) -> None:
+    """Audiences and origins had no option where they go, before version 23."""
+    http, secret = administration.http, {"client_id": "robot", "client_secret": "robot-secret"}
+    path = "/realms/former-keys/protocol/openid-connect/token"
+    answer = http.post(path, data={"grant_type": "client_credentials", **secret})
+    assert answer.status_code == OK, answer.text
+    claims = claims_of(answer.json()["access_token"])
+    assert claims["aud"] == "account"
+    assert claims["allowed-origins"] == ["https://robot.example"]
+
+
+@pytest.mark.usefixtures("reports")
 def test_the_account_console_shows_groups(administration: Administration) -> None:
     console = _client(administration, "former-keys", "account-console")
     path = f"former-keys/clients/{console['id']}/scope-mappings"

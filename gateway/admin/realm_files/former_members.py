@@ -54,9 +54,16 @@ def with_current_members(document: Mapping[str, Any], *, is_new: bool = True) ->
 
 
 def _list_settings(document: Document, *, is_new: bool) -> None:
-    """Keep each setting where Keycloak 26.7 shows it: as a field, as an attribute, or as both."""
+    """Keep each setting where Keycloak 26.7 shows it: as a field, as an attribute, or as both.
+
+    Of a field and an attribute that differ an import takes the attribute.
+    """
     attributes = document.get("attributes")
     if isinstance(attributes, Mapping):
+        for name in LISTED_IF_GIVEN | NEVER_LISTED:
+            text = attributes.get(name)
+            if _is_plain(text) and text_of_scalar(document.get(name)) != text:
+                document[name] = text
         document["attributes"] = attributes = {
             name: text
             for name, text in attributes.items()
@@ -70,10 +77,15 @@ def _list_settings(document: Document, *, is_new: bool) -> None:
     listed = {
         name: str(value)
         for name in LISTED_IF_GIVEN
-        if isinstance(value := document.get(name), int) and not isinstance(value, bool)
+        if isinstance(value := document.get(name), int | str) and not isinstance(value, bool)
     }
     if listed and isinstance(attributes, Mapping | None):
         document["attributes"] = {**listed, **(attributes or {})}
+
+
+def _is_plain(text: Any) -> bool:
+    """Return whether the text of an attribute is a number or a switch."""
+    return isinstance(text, str) and (text.isdecimal() or text in ("true", "false"))
 
 
 def _repeats_field(name: str, text: Any, document: Mapping[str, Any]) -> bool:
@@ -207,11 +219,16 @@ def _with_current_data(credential: Any) -> Any:
         secret, kind = {"value": hashed}, "otp"
     else:
         return credential
-    data = {"secretData": json.dumps(secret), "credentialData": json.dumps(made)}
+    data = {"secretData": _compact(secret), "credentialData": _compact(made)}
     kept = ("id", "createdDate", "userLabel", "priority")
     priority = 20 if kind == "otp" else 10
     others = {name: credential[name] for name in kept if credential.get(name) is not None}
     return {"type": kind, "priority": priority, **others, **data}
+
+
+def _compact(value: Mapping[str, Any]) -> str:
+    """Return the JSON text as Keycloak writes it."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _number(value: Any) -> Any:

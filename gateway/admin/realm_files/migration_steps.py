@@ -17,8 +17,6 @@ EXECUTIONS: Final = "authenticationExecutions"
 ACTIONS: Final = "requiredActions"
 SCOPES: Final = "clientScopes"
 _OPENID: Final = "openid-connect"
-_USERINFO: Final = "userinfo.token.claim"
-_OF_ID_TOKENS: Final = "id.token.claim"
 _BOUND: Final = (
     *("browserFlow", "registrationFlow", "directGrantFlow", "resetCredentialsFlow"),
     *("clientAuthenticationFlow", "dockerAuthenticationFlow", "firstBrokerLoginFlow"),
@@ -173,9 +171,6 @@ def default_scope(name: str) -> Document:
     del document["id"]
     for mapper in document.get("protocolMappers", ()):
         mapper.pop("id", None)
-        # A mapper of a file without this option gets that of ID tokens.
-        if _OF_ID_TOKENS in mapper.get("config", {}):
-            mapper["config"] = {_USERINFO: "false", **mapper["config"]}
     return document
 
 

@@ -2,7 +2,7 @@
 
 `PAGES` is the one table of pages: a new page is a view, a template and a line.
 
-Dates are written as people of a locale write them, in UTC: a page does not know the time zone.
+Dates are written as people of a locale write them, in UTC: the gateway does not know the time zone.
 Babel is loaded with the first page that shows a date: it takes 1 MB, and 4 MB with a locale. QR
 codes are the path of an inline SVG: a page loads nothing to show one. segno is loaded with the
 first code: it takes 0.5 MB, and most workers show none. Spec: ISO/IEC 18004
@@ -32,6 +32,7 @@ from gateway.http.pages.account_views import (
     CertificatesPage,
     DeviceActivityPage,
     GroupsPage,
+    HomePage,
     PersonalInfoPage,
     SigningInPage,
 )
@@ -124,8 +125,15 @@ def fixed_title(key: str) -> Title:
     return lambda _view, texts: texts(key)
 
 
-_ACCOUNT: Final = partial(PageKind, sends_form=True, id_prefix="", style_sheets=("account.css",))
+_ACCOUNT: Final = partial(
+    PageKind,
+    sends_form=True,
+    id_prefix="",
+    style_sheets=("account.css",),
+    scripts=("local-times.js",),
+)
 ACCOUNT_PAGES: Final[Mapping[type, PageKind]] = {
+    HomePage: _ACCOUNT("account-home", fixed_title("accountHome")),
     PersonalInfoPage: _ACCOUNT("account-personal-info", fixed_title("accountPersonalInfo")),
     SigningInPage: _ACCOUNT("account-signing-in", fixed_title("accountSigningIn")),
     DeviceActivityPage: _ACCOUNT("account-devices", fixed_title("accountDevices")),
@@ -367,6 +375,7 @@ class ShownPage:
     credential_name: str
     date_time: Callable[[datetime], str]
     safe_link: Callable[[str], str] = safe_link
+    safe_image: Callable[[str], str] = safe_image
 
 
 class PageRenderer:
@@ -524,6 +533,7 @@ def _credential_name(view: View, texts: Texts) -> str:
 
 def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:
     images = [page.logo, page.dark_logo, page.client.logo if page.client else ""]
+    images += [safe_image(each.logo_url) for each in getattr(view, "applications", ())]
     return PageSources(
         runs_script=kind.runs_script
         or bool(kind.scripts)

@@ -29,8 +29,23 @@
 
   // Focused, but below the code to scan: the page stays at its top, where the steps begin.
   each("[data-keeps-top]", function (field) {
-    field.focus({preventScroll: true});
-    window.scrollTo(0, 0);
+    function scrollToTop() {
+      window.requestAnimationFrame(function () {
+        window.scrollTo(0, 0);
+      });
+    }
+
+    if (document.activeElement === field) {
+      scrollToTop();
+    } else {
+      field.addEventListener("focus", scrollToTop);
+      // A tap of the user scrolls nowhere.
+      window.addEventListener("load", function () {
+        window.requestAnimationFrame(function () {
+          field.removeEventListener("focus", scrollToTop);
+        });
+      });
+    }
   });
 
   each("button[data-copies]", function (button) {

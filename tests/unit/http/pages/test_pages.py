@@ -312,7 +312,7 @@ def test_every_password_field_has_a_button_that_shows_it(locale: str) -> None:
     assert fields_found > 5
 
 
-def test_the_rules_of_passwords_are_shown_and_linked_to_the_field() -> None:
+def test_rules_of_passwords_are_shown_and_linked_to_the_field() -> None:
     page = html(SAMPLES["login-update-password"])
     assert '<li dir="auto">Characters: at least 12</li>' in page
     fields_found = _Elements(page).named()
