@@ -27,6 +27,7 @@ _PACKAGES: Final = (
 _ASKERS: Final[Mapping[str, str]] = {
     "gateway/accounts/access.py": "account API and console",
     "gateway/authentication/engine/proofs.py": "sign-ins that go on",
+    "gateway/authentication/sign_in_obstacles.py": "explanations of sign-ins",
     "gateway/forward_auth/browser.py": "the client of a site",
     "gateway/forward_auth/client_certificates.py": "sites by certificate",
     "gateway/forward_auth/session_cookies.py": "sites by session",
@@ -63,6 +64,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/authentication/authenticators/reset_credentials.py": "a new sign-in",
     "gateway/authentication/sign_in_engine.py": "a new sign-in",
     "gateway/authentication/engine/proofs.py": "a new sign-in",
+    "gateway/authentication/sign_in_obstacles.py": "explains to operators",
     "gateway/authentication/registration.py": "a mail to the owner of an address",
     "gateway/authentication/brute_force_protection.py": "writes permanent lock-outs",
     "gateway/certificates/registered_names.py": "whose certificate it is",
