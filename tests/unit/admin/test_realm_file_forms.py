@@ -195,3 +195,10 @@ def test_of_a_field_and_its_attribute_the_attribute_counts() -> None:
         found = with_current_members(document, is_new=is_new)
         assert {name: found[name] for name in expected} == expected
         assert with_current_members(found, is_new=is_new) == found
+
+
+def test_settings_of_authorization_switch_it_on() -> None:
+    client = {"clientId": "api", "authorizationSettings": {"resources": []}}
+    for said, expected in (({}, True), ({"authorizationServicesEnabled": False}, None)):
+        (found,) = with_current_members({"clients": [client | said]})["clients"]
+        assert found.get("serviceAccountsEnabled") is expected
