@@ -32,7 +32,7 @@ _SENTENCE: Final = re.compile(r"[A-Z].* .*\.")
 class _NoTexts:
     """A realm that has changed no text."""
 
-    async def find_texts(self, realm_id: str, locales: tuple[str, ...]) -> Mapping[str, Catalog]:  # noqa: ARG002 - the port's
+    async def find_texts(self, realm_id: str, locales: Sequence[str]) -> Mapping[str, Catalog]:  # noqa: ARG002 - the port's
         return {}
 
 
