@@ -42,10 +42,18 @@ from gateway.bootstrap.accounts import (
     user_use_cases,
 )
 from gateway.bootstrap.administration import client_use_cases, realm_creation, realm_use_cases
-from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
+from gateway.bootstrap.client_certificates import (
+    ClientCertificates,
+    certificate_explainer,
+    device_listing,
+)
 from gateway.bootstrap.services import Services, resource_administration
 from gateway.crypto.x509.reader import X509AuthorityParser
-from gateway.http.admin.certificates import expiry_operations, explanation_operations
+from gateway.http.admin.certificates import (
+    device_operations,
+    expiry_operations,
+    explanation_operations,
+)
 from gateway.http.admin.client_scopes import client_scope_operations, evaluation_operations
 from gateway.http.admin.clients import client_operations, registration_operations
 from gateway.http.admin.events import event_operations
@@ -203,6 +211,7 @@ def admin_operations(
         *object_operations(services, tokens, clients, context.issuer),
         *ImpersonationEndpoint(impersonation, context).operations(),
         *expiry_operations(expiry),
+        *device_operations(device_listing(services, certificates)),
         *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
         *server_operations(information, AdminAccess(services.database)),
         *unsupported_operations(),
