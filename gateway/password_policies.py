@@ -22,6 +22,7 @@ from gateway.domain.limits.patterns import (
     Verdict,
     pattern_problem,
 )
+from gateway.domain.localization import LocalizedText
 from gateway.domain.realm import PasswordPolicy
 from gateway.domain.secrets import Secret
 from gateway.domain.users import canonical_name
@@ -111,7 +112,8 @@ class RuleDescription:
     """The check of the argument, the display name, and the argument's type and default.
 
     A rule without an argument has an empty `kind`. A `repeatable` rule may occur several times in
-    one policy.
+    one policy. Pages show users the text of the key `requirement` before they choose a password,
+    with the argument as `{0}`; a number below `acts_from` requires nothing.
     """
 
     check: ArgumentCheck
@@ -119,16 +121,22 @@ class RuleDescription:
     kind: str = "int"
     default: str = ""
     repeatable: bool = False
+    requirement: str = ""
+    acts_from: int = 1
 
 
-def number_argument(label: str, default: str, kind: str = "int") -> RuleDescription:
+def number_argument(
+    label: str, default: str, kind: str = "int", requirement: str = "", acts_from: int = 1
+) -> RuleDescription:
     """Return the description of a rule that takes a whole number, or none."""
-    return RuleDescription(_number_problem, label, kind, default)
+    return RuleDescription(
+        _number_problem, label, kind, default, requirement=requirement, acts_from=acts_from
+    )
 
 
-def no_argument(label: str) -> RuleDescription:
+def no_argument(label: str, requirement: str = "") -> RuleDescription:
     """Return the description of a rule that ignores its argument."""
-    return RuleDescription(lambda _: None, label, kind="")
+    return RuleDescription(lambda _: None, label, kind="", requirement=requirement)
 
 
 def pattern_argument(argument: str) -> str | None:
@@ -158,7 +166,7 @@ class Digits:
     """`digits(n)`: at least n decimal digits of any script."""
 
     name = "digits"
-    description = number_argument("Digits", "1")
+    description = number_argument("Digits", "1", requirement="passwordRuleDigits")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 1)
@@ -172,7 +180,7 @@ class Length:
     """`length(n)`: at least n characters, 8 without a number."""
 
     name = "length"
-    description = number_argument("Minimum Length", "8")
+    description = number_argument("Minimum Length", "8", requirement="passwordRuleLength")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 8)
@@ -184,7 +192,7 @@ class LowerCase:
     """`lowerCase(n)`: at least n lower-case letters."""
 
     name = "lowerCase"
-    description = number_argument("Lowercase Characters", "1")
+    description = number_argument("Lowercase Characters", "1", requirement="passwordRuleLowerCase")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 1)
@@ -198,7 +206,7 @@ class MaxLength:
     """`maxLength(n)`: at most n characters, 64 without a number."""
 
     name = "maxLength"
-    description = number_argument("Maximum Length", "64")
+    description = number_argument("Maximum Length", "64", requirement="passwordRuleMaxLength")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 64)
@@ -210,7 +218,7 @@ class NotContainsUsername:
     """`notContainsUsername`: the user name is not in the password, in any case of letters."""
 
     name = "notContainsUsername"
-    description = no_argument("Not Contains Username")
+    description = no_argument("Not Contains Username", "passwordRuleNotContainsUsername")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
         if canonical_name(candidate.username) in canonical_name(candidate.text):
@@ -221,7 +229,7 @@ class NotEmail:
     """`notEmail`: not the e-mail address; a user without an address passes."""
 
     name = "notEmail"
-    description = no_argument("Not Email")
+    description = no_argument("Not Email", "passwordRuleNotEmail")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
         if candidate.email and canonical_name(candidate.text) == canonical_name(candidate.email):
@@ -232,7 +240,7 @@ class NotUsername:
     """`notUsername`: not the user name, in any case of letters."""
 
     name = "notUsername"
-    description = no_argument("Not Username")
+    description = no_argument("Not Username", "passwordRuleNotUsername")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
         if canonical_name(candidate.text) == canonical_name(candidate.username):
@@ -250,7 +258,9 @@ class PasswordAge:
     """
 
     name = "passwordAge"
-    description = number_argument("Not Recently Used (In Days)", str(_DAYS))
+    description = number_argument(
+        "Not Recently Used (In Days)", str(_DAYS), requirement="passwordRuleAge"
+    )
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         days = int(argument or _DAYS)
@@ -271,7 +281,9 @@ class PasswordBlacklist:
     """
 
     name = "passwordBlacklist"
-    description = RuleDescription(file_name_argument, "Password Blacklist", "String")
+    description = RuleDescription(
+        file_name_argument, "Password Blacklist", "String", requirement="passwordRuleBlacklist"
+    )
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         if await candidate.blacklists.contains(argument or "", candidate.password):
@@ -288,7 +300,9 @@ class PasswordHistory:
     """
 
     name = "passwordHistory"
-    description = number_argument("Not Recently Used", str(_REMEMBERED))
+    description = number_argument(
+        "Not Recently Used", str(_REMEMBERED), requirement="passwordRuleHistory", acts_from=0
+    )
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or _REMEMBERED)
@@ -310,7 +324,13 @@ class RegexPattern:
     """
 
     name = "regexPattern"
-    description = RuleDescription(pattern_argument, "Regular Expression", "String", repeatable=True)
+    description = RuleDescription(
+        pattern_argument,
+        "Regular Expression",
+        "String",
+        repeatable=True,
+        requirement="passwordRuleRegexPattern",
+    )
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         verdict = candidate.matches.verdict(argument or "", candidate.text)
@@ -325,7 +345,7 @@ class SpecialChars:
     """`specialChars(n)`: at least n characters that are neither letters nor digits."""
 
     name = "specialChars"
-    description = number_argument("Special Characters", "1")
+    description = number_argument("Special Characters", "1", requirement="passwordRuleSpecialChars")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 1)
@@ -343,7 +363,7 @@ class UpperCase:
     """`upperCase(n)`: at least n capital letters."""
 
     name = "upperCase"
-    description = number_argument("Uppercase Characters", "1")
+    description = number_argument("Uppercase Characters", "1", requirement="passwordRuleUpperCase")
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 1)
@@ -384,6 +404,27 @@ POLICIES: Final[tuple[NewPasswordRule, ...]] = (
     PasswordHistory(),
     PasswordAge(),
 )
+
+
+def list_requirements(policy: PasswordPolicy) -> tuple[LocalizedText, ...]:
+    """Return what the rules require of a new password, for people, in the order of the table."""
+    return tuple(
+        text
+        for rule in POLICIES
+        for given in policy.rules
+        if given.name == rule.name
+        and (text := _requirement(rule.description, given.argument)) is not None
+    )
+
+
+def _requirement(described: RuleDescription, argument: str | None) -> LocalizedText | None:
+    shown = argument or described.default
+    if described.kind == "int":
+        number = int(shown)
+        shown = str(max(number, 1))
+        if number < described.acts_from:
+            return None
+    return LocalizedText(described.requirement, (shown,))
 
 
 async def check_new_password(policy: PasswordPolicy, candidate: Candidate) -> None:

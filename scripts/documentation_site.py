@@ -42,22 +42,23 @@ _ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//|#", re.IGNORECASE)
 def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
     """Make anchors as GitHub makes them, and put the pages of the listing folders into `nav`."""
     config.mdx_configs["toc"]["slugify"] = lambda text, _separator: anchor_of(text)
-    config.nav = _with_listed(config.nav)
+    config.nav = with_listed_pages(config.nav)
     return config
 
 
-def _with_listed(entry: Any) -> Any:
+def with_listed_pages(entry: Any) -> Any:
+    """Return a part of the navigation with the pages of the folders whose index it has."""
     match entry:
         case list():
-            return [_with_listed(each) for each in entry]
+            return [with_listed_pages(each) for each in entry]
         case dict():
-            return {title: _with_listed(each) for title, each in entry.items()}
+            return {title: with_listed_pages(each) for title, each in entry.items()}
         case str() if entry.endswith("/README.md") and entry.split("/")[0] in _SHELF:
-            return [entry, *listed_pages(ROOT / "docs" / entry)]
+            return [entry, *list_pages(ROOT / "docs" / entry)]
     return entry
 
 
-def listed_pages(index: Path) -> list[str]:
+def list_pages(index: Path) -> list[str]:
     """Return the pages of a folder below docs/: those that its index links to first."""
     linked = _LISTED.findall(index.read_text(encoding="utf-8"))
     found = sorted(page.name for page in index.parent.glob("*.md") if page != index)
@@ -80,6 +81,11 @@ def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
     place = page.file.src_uri
     page.meta["search"] = {"boost": _boost(place)}
     source = _PLACES.get(place, f"docs/{place}")
+    return convert_page(markdown, source, place)
+
+
+def convert_page(markdown: str, source: str, place: str) -> str:
+    """Return the page at `source` of the repository as it is at `place` of the site."""
     return "".join(_converted(markdown, source, place))
 
 

@@ -36,8 +36,8 @@ FLAGS: Final = (
 )
 _VARIANTS: Final = (("light", "en"), ("dark", "en"), ("light", "ar"))
 _SIZES: Final = ((1280, 844), (390, 844))
-_SCRIPTED: Final = {name for name in SAMPLES if name.startswith("webauthn-")} | {"login-passkeys"}
-"""Pages that are of no use without their script; others would leave at once with theirs."""
+_LEAVING: Final = {"form-post", "frontchannel-logout"}
+"""Pages that would leave at once with their script."""
 _CROPPED: Final = 680
 """Pixels around the middle of a wide page of a sign-in: the rest is empty."""
 _CONSOLE: Final = "account-"
@@ -189,7 +189,7 @@ def main(
         plain = browser.new_page(java_script_enabled=False)
         scripted, drawing = browser.new_page(), browser.new_page()
         for name in names or SAMPLES:
-            page = scripted if name in _SCRIPTED else plain
+            page = plain if name in _LEAVING else scripted
             shots = list(_shots(page, server.url, name, variants))
             _place(folder, name, kind).write_bytes(sheet(drawing, shots, scale, kind))
         browser.close()

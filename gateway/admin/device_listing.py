@@ -38,7 +38,7 @@ class DeviceState(StrEnum):
 class IssuerRevocations(Protocol):
     """The revocation lists that count in a realm."""
 
-    async def is_revoked(
+    async def lists_serial(
         self, issuer: DistinguishedName, serial: int, realm: Realm, now: datetime
     ) -> bool:
         """Return whether a list of an authority of that name has the serial number."""
@@ -114,7 +114,7 @@ class DeviceListing:
     ) -> DeviceState:
         issuer = _name(seen.issuer)
         if seen.serial is not None and issuer is not None:
-            if await self._revocations.is_revoked(issuer, seen.serial, realm, now):
+            if await self._revocations.lists_serial(issuer, seen.serial, realm, now):
                 return DeviceState.REVOKED
             if IssuedSerial(issuer, seen.serial).digest in denied:
                 return DeviceState.DENIED

@@ -7,16 +7,15 @@ the doctor report it.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from gateway.domain.clients import Client
-from gateway.domain.clients.redirect_uris import RedirectUris, origins_of
+from gateway.domain.clients import Client, RedirectUris, origins_of
 from gateway.domain.forward_auth import (
-    CALLBACK_PATH,
     AcceptedCredential,
     Rule,
     Site,
+    callback_of,
     unusable_setting,
 )
 from gateway.domain.hosts import WILDCARD, is_below, without_port
@@ -114,30 +113,6 @@ def _has_callback(host: str, redirects: RedirectUris, public_url: str) -> bool:
     return redirects.match(callback_of(host), public_url)
 
 
-def client_document(site: Site, client_id: str) -> dict[str, Any]:
-    """Return the representation of a new client that signs browsers in at the site.
-
-    It is used by the gateway alone, so it has no other grant than the authorization code.
-    """
-    return {
-        "clientId": client_id,
-        "name": site.name,
-        "protocol": "openid-connect",
-        "standardFlowEnabled": True,
-        "directAccessGrantsEnabled": False,
-        "implicitFlowEnabled": False,
-        "serviceAccountsEnabled": False,
-        "publicClient": False,
-        "redirectUris": [callback_of(host) for host in site.hosts if not host.startswith(WILDCARD)],
-        "attributes": {"pkce.code.challenge.method": "S256"},
-    }
-
-
-def callback_of(host: str) -> str:
-    """Return the redirect URI of a host of a site."""
-    return f"https://{host}{CALLBACK_PATH}"
-
-
 def _has_one_below(wildcard: str, redirects: RedirectUris) -> bool:
     domain = wildcard.removeprefix(WILDCARD)
     hosts = filter(None, map(_name_in, redirects.patterns))
@@ -160,8 +135,12 @@ def _of_realm(site: Site, name: str, *, exists: bool) -> SiteProblem:
 
 
 def _takes_sessions(site: Site) -> bool:
+    """Tell whether a browser may pass some rule; sessions are those of the site's client."""
     return any(
-        AcceptedCredential.SESSION in rule.accepts and not rule.anonymous for rule in site.rules
+        AcceptedCredential.SESSION in rule.accepts
+        and not rule.anonymous
+        and (not rule.requirements.clients or site.client in rule.requirements.clients)
+        for rule in site.rules
     )
 
 

@@ -16,6 +16,7 @@ from gateway.http.account_pages import (
     Certificates,
     DeviceActivity,
     Groups,
+    Home,
     PersonalInfo,
     SigningIn,
 )
@@ -81,6 +82,7 @@ def account_handlers(
 def _page_handlers(accounts: AccountUseCases) -> tuple[PageHandler, ...]:
     """Return the pages in the order of the navigation."""
     return (
+        Home(accounts.applications, accounts.credentials),
         PersonalInfo(accounts.profile),
         SigningIn(accounts.credentials, accounts.certificates),
         Certificates(accounts.certificates),

@@ -20,6 +20,7 @@ from gateway.bootstrap.admin_api import admin_operations, registration_requests
 from gateway.bootstrap.administration import client_use_cases
 from gateway.bootstrap.client_certificates import (
     ClientCertificates,
+    certificate_lookup,
     client_certificates,
     refusal_explainer,
     with_renewed_certificates,
@@ -47,10 +48,10 @@ from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.routing import build_admin_routes
 from gateway.http.application import build_http_application
-from gateway.http.certificate_lookup import LOOKUPS, LookupOptions
-from gateway.http.certificate_refusal import build_certificate_refusal_route
+from gateway.http.certificate_refusal import RefusalPage, build_certificate_refusal_route
 from gateway.http.edge import Edge, ProxyTrust
 from gateway.http.forward_auth.sign_in import build_site_routes
+from gateway.http.home import build_home_route
 from gateway.http.logout import build_logout_routes, build_session_frame_routes
 from gateway.http.management import Lifecycle, build_management_application
 from gateway.http.oidc import build_routes
@@ -90,10 +91,11 @@ class Applications:
 
 @dataclass(frozen=True, slots=True)
 class _Appearance:
-    """What pages look like, and what shows those at the gateway's own URLs."""
+    """What pages look like, what shows those at the gateway's own URLs, and where they lead."""
 
     designs: Designs
     pages: Pages
+    accounts: AccountLinks
 
 
 def build_applications(
@@ -115,7 +117,8 @@ def build_applications(
     at_sites = site_answers(
         services, context, site_pages(designs, texts, accounts), settings.guard_passed_headers
     )
-    appearance = _Appearance(designs, own_pages(designs, texts, accounts, context.public_url))
+    pages = own_pages(designs, texts, accounts, context.public_url)
+    appearance = _Appearance(designs, pages, accounts)
     expiry = expiry_listing(settings, services, certificates)
     routes, operations = _routes(
         *(services, context, metrics, appearance, at_sites),
@@ -262,8 +265,11 @@ def _routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
         *build_site_routes(site_handlers(services, context, protocol, at_sites), context),
-        build_certificate_refusal_route(refusal_explainer(services, certificates), context),
+        build_certificate_refusal_route(
+            refusal_explainer(services, certificates), RefusalPage(designs, pages), context
+        ),
         *build_resource_routes(Resources.of(designs), context),
+        build_home_route(database, appearance.accounts, context),
     ]
     return routes, operations
 
@@ -280,21 +286,9 @@ def find_tracer(settings: Settings) -> Tracer:
     return RecordedTraces()
 
 
-def _lookup_options(settings: Settings) -> LookupOptions:
-    return LookupOptions(
-        header=settings.certificate_header,
-        chain_header=settings.certificate_chain_header,
-        chain_prefix=settings.certificate_chain_prefix,
-        chain_length=settings.certificate_chain_length,
-        verdict_header=settings.certificate_verdict_header,
-        url_encoded=settings.certificate_url_encoded,
-        trust_proxy_verification=settings.trust_proxy_verification,
-    )
-
-
 def _edge(settings: Settings, certificates: ClientCertificates) -> Edge:
     return Edge(
         trust=ProxyTrust(settings.trusted_proxies, settings.proxy_secret),
-        lookup=LOOKUPS[settings.certificate_lookup](_lookup_options(settings)),
+        lookup=certificate_lookup(settings),
         certificates=certificates.parser,
     )

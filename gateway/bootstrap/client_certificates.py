@@ -14,6 +14,7 @@ from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificatePars
 from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
+from gateway.http.certificate_lookup import LOOKUPS, CertificateLookup, LookupOptions
 from gateway.settings import Settings, variable
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class ClientCertificates:
     authorities: AuthorityBundle
     revocation: "RevocationLists | None"
     parser: X509CertificateParser
+    lookup: CertificateLookup
     sources: "RevocationSources | None" = None
     """What else is asked about revocation; None without services."""
 
@@ -90,7 +92,9 @@ def read_client_certificates(
     """Read the files of the settings; raises InvalidInput where one cannot be used."""
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities, downloads)
-    return ClientCertificates(authorities, revocation, X509CertificateParser())
+    return ClientCertificates(
+        authorities, revocation, X509CertificateParser(), certificate_lookup(settings)
+    )
 
 
 def authority_administration(
@@ -103,6 +107,20 @@ def authority_administration(
 
     kind = with_parser(AUTHORITIES if client is None else CLIENT_AUTHORITIES, X509AuthorityParser())
     return ResourceAdministration(kind, services.changes)
+
+
+def certificate_lookup(settings: Settings) -> CertificateLookup:
+    """Return what reads the certificate from the headers of the proxy."""
+    options = LookupOptions(
+        header=settings.certificate_header,
+        chain_header=settings.certificate_chain_header,
+        chain_prefix=settings.certificate_chain_prefix,
+        chain_length=settings.certificate_chain_length,
+        verdict_header=settings.certificate_verdict_header,
+        url_encoded=settings.certificate_url_encoded,
+        trust_proxy_verification=settings.trust_proxy_verification,
+    )
+    return LOOKUPS[settings.certificate_lookup](options)
 
 
 def certificate_explainer(
@@ -121,6 +139,7 @@ def certificate_explainer(
         client_authenticator(services, trust),
         parser=certificates.parser,
         inspector=X509Inspector(),
+        chains=certificates.lookup,
         issuer=issuer,
         clock=services.clock,
     )
@@ -131,7 +150,13 @@ def refusal_explainer(services: Services, certificates: ClientCertificates) -> "
     from gateway.protocol.certificate_refusal import RefusalExplainer
 
     trust = certificates.trust(services.authorities)
-    return RefusalExplainer(services.directory, trust, _sources(certificates), services.clock)
+    return RefusalExplainer(
+        services.directory,
+        trust,
+        _sources(certificates),
+        services.clock,
+        passes_chain=certificates.lookup.passes_chain,
+    )
 
 
 def _sources(certificates: ClientCertificates) -> "RevocationSources":
@@ -185,7 +210,7 @@ class _RevocationsOfIssuers:
         self._services = services
         self._certificates = certificates
 
-    async def is_revoked(
+    async def lists_serial(
         self, issuer: DistinguishedName, serial: int, realm: "Realm", now: datetime
     ) -> bool:
         own = self._certificates.revocation

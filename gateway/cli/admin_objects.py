@@ -70,7 +70,7 @@ class AdminObject:
         """Its noun with an article."""
         if self.key is None:
             return f"the {self.noun}"
-        return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
+        return f"{'an' if self.noun[0] in 'aeio' else 'a'} {self.noun}"
 
     @property
     def url_of_one(self) -> str:

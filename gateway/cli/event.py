@@ -8,6 +8,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -137,12 +138,10 @@ async def list_(
         if until is not None or oldest_first or first:
             raise click.UsageError("--follow has no --until, --oldest-first and --first.")
         shown = min(maximum, _FIRST_OF_FOLLOWED)
-        async for found in _followed(read, operator.services.clock.now, since, shown):
-            if output == "json":
-                for item in found:
-                    click.echo(json.dumps(item, ensure_ascii=False))
-            else:
-                show_rows(await log.rows(found))
+        pages = _followed(read, operator.services.clock.now, since, shown)
+        with suppress(asyncio.CancelledError):  # Ctrl-C
+            async for found in pages:
+                await log.show_followed(found, output)
         return
     page = EventPage(first, maximum, newest_first=not oldest_first)
     found = await read(Period(since, until), page)
@@ -257,24 +256,35 @@ class _Log:
             command = f"realmgate event config update --realm {realm} --set {field}=true"
             click.echo(f"{realm} does not record these events: {command}", err=True)
 
+    async def show_followed(self, found: list[Document], output: str) -> None:
+        """Print events at once; as JSON one a line."""
+        if output == "json":
+            for item in found:
+                click.echo(json.dumps(item, ensure_ascii=False))
+        else:
+            show_rows(await self.rows(found))
+
     async def rows(self, found: Iterable[Document]) -> list[tuple[str, ...]]:
         """Return the columns of events."""
-        ids = {item["userId"] for item in found if item.get("userId")}
-        if self.admin:
-            ids = {item["authDetails"]["userId"] for item in found if _by(item)}
-        names = {user_id: await self._name(user_id) for user_id in ids}
+        names: dict[str, str] = {}
+        for item in found:
+            realm_id, user_id = _user_of(item)
+            if user_id is not None and user_id not in names:
+                names[user_id] = await self._name(realm_id, user_id)
         return [_admin_row(item, names) if self.admin else _row(item, names) for item in found]
 
-    async def _name(self, user_id: str) -> str:
-        realm_id = self.operator.acting.realm.id
+    async def _name(self, realm_id: str, user_id: str) -> str:
         async with self.operator.services.database.read() as stores:
             user = await stores.users.find_by_id(realm_id, user_id)
         return user_id if user is None else user.username
 
 
-def _by(item: Document) -> str | None:
-    found: str | None = (item.get("authDetails") or {}).get("userId")
-    return found
+def _user_of(item: Document) -> tuple[str, str | None]:
+    """Return realm and id of the user who signed in, or of the administrator."""
+    auth = item.get("authDetails") or {}
+    if "authDetails" in item:
+        return auth.get("realmId") or "", auth.get("userId")
+    return item["realmId"], item.get("userId")
 
 
 def _row(item: Document, names: Mapping[str, str]) -> tuple[str, ...]:
@@ -294,7 +304,7 @@ def _row(item: Document, names: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _admin_row(item: Document, names: Mapping[str, str]) -> tuple[str, ...]:
-    by = _by(item)
+    _, by = _user_of(item)
     return (
         _instant(item),
         item["operationType"],

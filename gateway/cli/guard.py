@@ -305,14 +305,15 @@ async def set_(operator: RealmOperator, file: str, *, create_client: bool) -> No
 
 async def _create_site_client(operator: RealmOperator, site: "Site") -> None:
     """Create the client of a site, or add the redirect URIs that it lacks."""
-    from gateway.admin.site_findings import client_document, missing_redirect_uris
+    from gateway.admin.site_findings import missing_redirect_uris
+    from gateway.representations.sites import render_site_client
 
     client_id = site.client or site.name
     acting, administration = operator.acting, operator.clients.administration
     async with operator.services.database.read() as stores:
         known = await stores.clients.find_by_client_id(acting.realm.id, client_id)
     if known is None:
-        await administration.create_client(acting, client_document(site, client_id))
+        await administration.create_client(acting, render_site_client(site, client_id))
         click.echo(f"client {client_id}: created")
         return
     public_url = installed_settings().public_url

@@ -69,6 +69,16 @@ class RevocationCheck(StrEnum):
     GATEWAY = "gateway"
 
 
+class Http2(StrEnum):
+    """Spelling of HTTP/2: nginx from 1.25.1 on warns of the parameter, earlier ones know no other.
+
+    Source: https://nginx.org/en/docs/http/ngx_http_v2_module.html#http2
+    """
+
+    PARAMETER = "parameter"
+    DIRECTIVE = "directive"
+
+
 @dataclass(frozen=True, slots=True)
 class NginxSite:
     """The settings of one machine; the defaults are those of the shipped files."""
@@ -86,6 +96,7 @@ class NginxSite:
     client_certificates: bool = True
     """Whether callers are asked for certificates; without, ca.crt and ca.crl are not needed."""
     revocation: RevocationCheck = RevocationCheck.NGINX
+    http2: Http2 = Http2.PARAMETER
     certificate_header: str = NginxLookup.default_header
     chain_prefix: str = ""
     proxy_secret: str = field(default="", repr=False)
@@ -94,9 +105,9 @@ class NginxSite:
     def files(self) -> dict[str, str]:
         """Return the texts of the files of `realmgate/site/` by name."""
         return {
-            "listen-https.conf": self._listen(self.https_port, " ssl http2"),
-            "listen-mtls.conf": self._listen(self.mtls_port, " ssl http2"),
-            "listen-self-signed.conf": self._listen(self.self_signed_port, " ssl http2"),
+            "listen-https.conf": self._listen_tls(self.https_port),
+            "listen-mtls.conf": self._listen_tls(self.mtls_port),
+            "listen-self-signed.conf": self._listen_tls(self.self_signed_port),
             "listen-http.conf": self._listen(self.http_port, ""),
             "public-address.conf": self._public_address(),
             "hosts.conf": self._hosts(),
@@ -180,6 +191,11 @@ class NginxSite:
     def _hosts(self) -> str:
         names = dict.fromkeys((*LOCAL_HOSTS, *map(_host, self._authorities())))
         return f'"~^({"|".join(map(_pattern, names))})$" "";\n'
+
+    def _listen_tls(self, port: int) -> str:
+        if self.http2 is Http2.DIRECTIVE:
+            return self._listen(port, " ssl") + "http2 on;\n"
+        return self._listen(port, " ssl http2")
 
     def _listen(self, port: int, options: str) -> str:
         sockets = [f"{address}:{port}" for address in self.addresses] or [f"{port}"]
@@ -413,6 +429,15 @@ def nginx() -> None:
     help="Who checks revocation lists: nginx at each handshake and then the gateway, or the gateway"
     " alone. nginx hashes whole lists for each handshake: choose gateway for lists of more than"
     " about 10,000 certificates, if nginx protects no service that does not ask the gateway.",
+)
+@click.option(
+    "--http2",
+    type=click.Choice([kind.value for kind in Http2], case_sensitive=False),
+    callback=lambda _, __, kind: Http2(kind),
+    default=Http2.PARAMETER.value,
+    show_default=True,
+    help="How HTTP/2 is switched on: by a parameter of listen, for every nginx from 1.22 on, or by"
+    " the directive http2, which nginx from 1.25.1 on reads without a warning.",
 )
 @click.option(
     "--proxy-secret-file",

@@ -23,7 +23,13 @@ from gateway.cli.administration import (
     realm_option,
 )
 from gateway.cli.object_commands import add_object_commands
-from gateway.cli.output import counted, role_names, show_rows, user_lines
+from gateway.cli.output import (
+    counted,
+    role_names,
+    show_rows,
+    sign_in_document,
+    user_lines,
+)
 from gateway.cli.secret_input import read_secret
 from gateway.cli.user_updates import COMMANDS
 
@@ -100,13 +106,17 @@ def create(
     click.echo(f"user {created.username}: created, id {created.id}")
 
 
-@user.command(short_help="Show a user: roles, lock-out, required actions.")
+@user.command(short_help="Show a user, and why it cannot sign in.")
 @_user
 @on_realm
 @output_option
 async def show(operator: RealmOperator, name: str, output: str) -> None:
-    """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
-    from gateway.representations.users import render_user
+    """Show USER, given by name or id: groups, roles, credentials, required actions, lock-out.
+
+    The line sign-in says whether a sign-in is possible, and the lines below it why not. "Pages ask"
+    is for what a browser sign-in asks first; the password grant is refused until it is done.
+    """
+    from gateway.representations.users import listed_credential, render_user
 
     shown = await _summary(operator, name)
     if output == "text":
@@ -119,7 +129,10 @@ async def show(operator: RealmOperator, name: str, output: str) -> None:
             *shown.effective.realm,
             *(f"{client}/{role}" for client, roles in shown.effective.clients for role in roles),
         ],
+        "groups": list(shown.groups),
+        "credentials": [listed_credential(each) for each in shown.credentials],
         "lockout": dict(shown.lockout.listed()) if shown.lockout else None,
+        "signIn": sign_in_document(shown),
     }
     click.echo(json.dumps(document, indent=2))
 
@@ -269,11 +282,15 @@ def _roles_named(names: Iterable[str]) -> "list[RoleName]":
 
 async def _summary(operator: RealmOperator, name: str) -> "UserSummary":
     from gateway.admin.users import summarize_user
+    from gateway.domain.errors import RealmNotFound
 
-    database, lockouts = operator.services.database, operator.users.lockouts
-    return await summarize_user(
-        database, lockouts, operator.acting.realm, await operator.user(name)
-    )
+    user, services = await operator.user(name), operator.services
+    realm = operator.acting.realm.name
+    entry = await services.directory.realm(realm)
+    if entry is None:  # removed meanwhile
+        raise RealmNotFound(f"there is no realm {realm!r}")
+    lockouts, now = operator.users.lockouts, services.clock.now()
+    return await summarize_user(services.database, lockouts, entry, user, now)
 
 
 @user.command("import", short_help="Import users from a file, any number of them.")

@@ -127,9 +127,12 @@ def _proxy(settings: "Settings") -> str:
 
 
 def _program(name: str, option: str, settings: "Settings") -> str:
+    from gateway.storage.redis.private_server import PROGRAMS
+
     if name == "redis-server" and settings.redis_url is not None:
         return "A Redis is configured, so no local redis-server is needed."
-    binary = find_program(name)
+    names = PROGRAMS if name == "redis-server" else (name,)
+    binary = next(filter(None, map(find_program, names)), None)
     if binary is None:
         raise ProblemFound(f"{name} is not installed: apt-get install {name}")
     try:
@@ -142,13 +145,14 @@ def _program(name: str, option: str, settings: "Settings") -> str:
         )
     except subprocess.TimeoutExpired as failure:
         raise ProblemFound(f"{binary} {option} does not end.") from failure
+    oldest, name = _OLDEST[name], Path(binary).name
     match = _VERSION.search(done.stdout + done.stderr)
     if match is None:
         raise ProblemFound(f"{name} does not report its version.")
     version = int(match[1]), int(match[2])
-    if version < _OLDEST[name]:
-        oldest = ".".join(map(str, _OLDEST[name]))
-        raise ProblemFound(f"{name} {match[1]}.{match[2]} is too old: {oldest} or later is needed.")
+    if version < oldest:
+        needed = ".".join(map(str, oldest))
+        raise ProblemFound(f"{name} {match[1]}.{match[2]} is too old: {needed} or later is needed.")
     return f"{name} {match[1]}.{match[2]} is installed."
 
 

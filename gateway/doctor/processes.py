@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -187,7 +186,6 @@ def _option(words: list[str], option: str) -> str | None:
     return words[places[-1] + 1] if places else None
 
 
-@cache
 def _compiled(name: str) -> str | None:
     """Return a path that nginx was built with."""
     program = find_program("nginx")

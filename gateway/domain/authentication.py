@@ -259,7 +259,7 @@ class Challenge:
     may_cancel: bool = False
     """Whether the user may go back: the client asked for the action, and no one requires it."""
     locale: str = ""
-    """The language of the user, where a required action follows the flow."""
+    """The language of the user, once a credential or the browser's session has proven who it is."""
     required_action: str | None = None
     """The alias of the required action that the form belongs to."""
 

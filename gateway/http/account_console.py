@@ -341,7 +341,7 @@ class AccountActions:
         client = await self._clients.find_console(request.protocol)
         identity = await self._console.identity(request, client)
         if identity is None:
-            return self._console.see_other(request, AccountPage.PERSONAL_INFO)
+            return self._console.see_other(request, AccountPage.HOME)
         if not self._forms.holds(request, identity):
             raise PageError(
                 PageMessage.failedLogout,
@@ -384,7 +384,7 @@ def build_account_routes(handlers: AccountHandlers, context: RealmContext) -> li
     for handler in console.handlers:
         answer = partial(console.page, handler)
         paths = [f"{_ACCOUNT}/{handler.page.value}"]
-        if handler.page is AccountPage.PERSONAL_INFO:
+        if handler.page is AccountPage.HOME:
             paths.append(_ACCOUNT)
         routes += [_route(path, answer, handlers, context, _METHODS) for path in paths]
     begin, sign_out = f"{_ACCOUNT}/{ACTION}", f"{_ACCOUNT}/{SIGN_OUT}"

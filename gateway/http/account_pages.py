@@ -17,6 +17,7 @@ from gateway.accounts.applications import (
 )
 from gateway.accounts.credentials import AccountCredentials, OwnCredential, OwnCredentialType
 from gateway.accounts.profile import AccountGroups, AccountProfile
+from gateway.accounts.protection import Lack, MissingProtection, list_missing_protections
 from gateway.accounts.sessions import (
     AccountCertificates,
     AccountSessions,
@@ -43,13 +44,82 @@ from gateway.http.pages.account_views import (
     DeviceActivityPage,
     GroupRow,
     GroupsPage,
+    HomePage,
+    MissingProtectionRow,
     PersonalInfoPage,
+    ProtectionRemedy,
     SessionRow,
     SigningInPage,
 )
 from gateway.http.pages.page_values import Message
 from gateway.http.sign_in.challenge_pages import profile_input
 from gateway.protocol.account_console import AccountPage
+
+
+@dataclass(frozen=True, slots=True)
+class Home(PageHandler):
+    """Shows the applications and what protections are missing, as far as the user may see them."""
+
+    applications: AccountApplications
+    credentials: AccountCredentials
+    page: ClassVar = AccountPage.HOME
+    name: ClassVar = "accountHome"
+    icon: ClassVar = AccountIcon.HOME
+    roles: ClassVar = (
+        AccountRole.VIEW_PROFILE,
+        AccountRole.VIEW_APPLICATIONS,
+        AccountRole.MANAGE_ACCOUNT,
+    )
+
+    async def show(self, visitor: Visitor, message: Message | None) -> HomePage:
+        caller = visitor.caller
+        sees_applications = caller.has(*ApplicationPages.roles)
+        sees_credentials = caller.has(*SigningIn.roles)
+        applications = (
+            await self.applications.list_applications(caller) if sees_applications else ()
+        )
+        credentials = await self.credentials.list_credentials(caller) if sees_credentials else ()
+        others = (each for each in applications if each.client.client_id not in _OWN_CLIENTS)
+        return HomePage(
+            frame=visitor.frame,
+            applications=tuple(
+                _application_row(caller, each)
+                for each in sorted(others, key=lambda each: not each.in_use)
+            ),
+            applications_url=visitor.url(AccountPage.APPLICATIONS) if sees_applications else "",
+            shows_protection=sees_credentials,
+            missing=tuple(
+                _missing_row(visitor, lack)
+                for lack in (
+                    list_missing_protections(caller, credentials) if sees_credentials else ()
+                )
+            ),
+            message=message,
+        )
+
+
+_OWN_CLIENTS: Final = frozenset({"account", "account-console"})
+"""Clients of the console itself, which is no application to go to."""
+_MISSING: Final[Mapping[MissingProtection, str]] = {
+    MissingProtection.SECOND_FACTOR: "accountMissingSecondFactor",
+    MissingProtection.RECOVERY_CODES: "accountMissingRecoveryCodes",
+    MissingProtection.ENOUGH_RECOVERY_CODES: "accountFewRecoveryCodes",
+    MissingProtection.EMAIL: "accountMissingEmail",
+}
+"""The keys of their titles; the hint has the same key with `Hint`."""
+
+
+def _missing_row(visitor: Visitor, lack: Lack) -> MissingProtectionRow:
+    title, may_change = _MISSING[lack.missing], visitor.caller.has(AccountRole.MANAGE_ACCOUNT)
+    remedies = tuple(
+        ProtectionRemedy(_SHOWN[each.kind.type].name, visitor.action_url(AccountPage.HOME, action))
+        for each in lack.remedies
+        if (action := each.create_action or each.update_action) is not None
+    )
+    if lack.missing is MissingProtection.EMAIL:
+        personal = visitor.url(AccountPage.PERSONAL_INFO)
+        remedies = (ProtectionRemedy("accountPersonalInfo", personal),)
+    return MissingProtectionRow(title, f"{title}Hint", remedies if may_change else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +382,7 @@ def _application_row(caller: AccountCaller, own: OwnApplication) -> ApplicationR
         client_id=own.client.client_id,
         name=shown.name,
         description=str(own.client.document.get("description") or ""),
+        logo_url=shown.logo_url,
         url=shown.home_url,
         policy_url=shown.policy_url,
         terms_url=shown.terms_url,

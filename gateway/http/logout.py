@@ -44,7 +44,7 @@ from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.forms import parse_form
 from gateway.http.middleware import only_on_pages
-from gateway.http.pages import ResourceUrls
+from gateway.http.pages import LocalePreferences, ResourceUrls
 from gateway.http.pages.content_security_policy import safe_link
 from gateway.http.pages.page_values import View
 from gateway.http.pages.views import (
@@ -100,14 +100,14 @@ class BrowserLogoutHandler:
         outcome = await self._logout.begin(request.protocol, identity)
         if isinstance(outcome, AskToLogOut):
             return await self._ask(request, outcome)
-        return await self._logged_out(request, exchange, outcome)
+        return await self._logged_out(request, exchange, outcome, identity)
 
     async def confirm(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Take the answer to the question."""
         identity = await self._cookies.find_identity(request)
         stored = self._opened(request, identity) if "confirmLogout" in request.form else None
         outcome = await self._logout.confirm(request.protocol, identity, stored)
-        return await self._logged_out(request, exchange, outcome)
+        return await self._logged_out(request, exchange, outcome, identity)
 
     async def end(
         self, request: BrowserRequest, exchange: Exchange, identity: BrowserIdentity, client_id: str
@@ -115,7 +115,7 @@ class BrowserLogoutHandler:
         """Log out at once: the user has asked for it on a page of the gateway."""
         asked = Parameters({"client_id": client_id})
         outcome = await self._logout.confirm(request.protocol, identity, asked)
-        return await self._logged_out(request, exchange, outcome)
+        return await self._logged_out(request, exchange, outcome, identity)
 
     async def _ask(self, request: BrowserRequest, outcome: AskToLogOut) -> Reply:
         client, issuer = outcome.asked.client, request.protocol.issuer
@@ -130,13 +130,17 @@ class BrowserLogoutHandler:
         return await self._pages.page(
             view,
             request.protocol.realm.realm,
-            request.preferences,
+            _preferences(request, outcome.identity),
             client=client,
             url=f"{issuer}/{LOGOUT_PATH}?{urlencode(outcome.asked.stored())}",
         )
 
     async def _logged_out(
-        self, request: BrowserRequest, exchange: Exchange, outcome: LoggedOut
+        self,
+        request: BrowserRequest,
+        exchange: Exchange,
+        outcome: LoggedOut,
+        identity: BrowserIdentity | None,
     ) -> Reply:
         protocol, client = request.protocol, outcome.client
         exchange.log.client = None if client is None else client.client_id
@@ -148,7 +152,7 @@ class BrowserLogoutHandler:
         page = await self._pages.page(
             _logout_view(outcome, stops=stops),
             protocol.realm.realm,
-            request.preferences,
+            _preferences(request, identity),
             client=client,
         )
         return Reply(page.status, (*page.headers, *cookies), page.body)
@@ -169,8 +173,8 @@ class BrowserLogoutHandler:
             title=LocalizedText("stillSignedIn"),
             client=shown,
         )
-        realm = protocol.realm.realm
-        return await self._pages.page(view, realm, request.preferences, client=client)
+        preferences = _preferences(request, await self._cookies.find_identity(request))
+        return await self._pages.page(view, protocol.realm.realm, preferences, client=client)
 
     def _sealed(self, request: BrowserRequest, outcome: AskToLogOut) -> str:
         until = (request.protocol.now + _TIME_TO_ANSWER).isoformat()
@@ -192,6 +196,13 @@ class BrowserLogoutHandler:
         if datetime.fromisoformat(stored["until"]) <= request.protocol.now:
             return None
         return Parameters(stored["asked"])
+
+
+def _preferences(request: BrowserRequest, identity: BrowserIdentity | None) -> LocalePreferences:
+    """Add the language of the user who is, or was, signed in."""
+    if identity is None:
+        return request.preferences
+    return replace(request.preferences, user=identity.user.locale)
 
 
 def _logout_view(outcome: LoggedOut, *, stops: bool) -> View:

@@ -23,7 +23,8 @@ from gateway.protocol.scopes import still_granted
 class AccountPage(StrEnum):
     """A page by its path below `/realms/{realm}/account/`, Keycloak's where it has the page."""
 
-    PERSONAL_INFO = ""
+    HOME = ""
+    PERSONAL_INFO = "personal-info"
     SIGNING_IN = "account-security/signing-in"
     DEVICE_ACTIVITY = "account-security/device-activity"
     CERTIFICATES = "account-security/certificates"

@@ -18,7 +18,7 @@ files of their own)
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -391,6 +391,15 @@ def _last_values(repetitions: list[str], pairs: list[tuple[str, Any]]) -> dict[s
     if len(last) != len(pairs):
         repetitions += repeated(name for name, _ in pairs)
     return last
+
+
+class LastMembers(dict[str, Any]):
+    """The object of a document in which members came twice, each with its last value."""
+
+    def __init__(self, members: dict[str, Any], repetitions: Iterable[str]) -> None:
+        super().__init__(members)
+        self.repetitions = tuple(dict.fromkeys(repetitions))
+        """The names that came twice in one object of the document, each once."""
 
 
 def reject_constant(name: str) -> Any:

@@ -115,7 +115,9 @@ def test_every_command_is_documented() -> None:
     assert [name for name in COMMANDS if f"realmgate {name}" not in text] == []
 
 
-@pytest.mark.parametrize("file", ["tests/quick.txt", "tests/http/through_nginx.txt"])
+@pytest.mark.parametrize(
+    "file", ["tests/quick.txt", "tests/newest_python.txt", "tests/http/through_nginx.txt"]
+)
 def test_lists_of_tests_name_files_that_exist(file: str) -> None:
     """`scripts/test` reads them."""
     listed = (ROOT / file).read_text(encoding="utf-8").splitlines()

@@ -4,6 +4,7 @@ from gateway.http.realm_endpoint import GuardedEndpoint, RealmCheck
 from tests.support.application_routes import served
 
 WITHOUT_REALM = {
+    "/",
     "/admin",
     "/admin/realms",
     "/admin/serverinfo",
@@ -18,7 +19,8 @@ WITHOUT_REALM = {
 """Paths of no realm: the admin endpoints check the caller's realm; static files have none.
 
 Those of protected sites check the realm that the site of the host names. The page of a refused
-certificate is for the proxy alone and gives no access.
+certificate is for the proxy alone and gives no access. `/` leads to the console of a realm, which
+checks it.
 """
 PUBLIC_OF_A_DISABLED_REALM = {
     "/realms/{realm}",

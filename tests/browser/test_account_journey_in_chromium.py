@@ -198,12 +198,13 @@ def _verify_the_address(site: Site, phone: Page) -> None:
     )
     site.album.take(tab, "confirm-address")
     tab.click("#kc-proceed")
-    _title(tab).to_have_text("Personal info")
+    _title(tab).to_have_text("Overview")
+    tab.click("nav a:has-text('Personal info')")
     expect(tab.locator("#email")).to_have_value(ADDRESS)
     site.album.take(tab, "personal-info")
     tab.close()
     phone.goto(site.console)
-    _title(phone).to_have_text("Personal info")
+    _title(phone).to_have_text("Overview")
 
 
 def _enter_device(site: Site, page: Page, label: str, picture: str) -> str:
@@ -263,13 +264,13 @@ def _sign_out_and_in(site: Site, keys: Keys, secret: str) -> None:
     phone.fill("#otp", codes.at(datetime.now(UTC) + timedelta(seconds=codes.interval)))
     site.album.take(phone, "code")
     phone.click("#kc-login")
-    _title(phone).to_have_text("Personal info")
+    _title(phone).to_have_text("Overview")
 
 
 def _recover(site: Site, laptop: Page) -> None:
     """Set another password and another device, by the link of a mail."""
     laptop.goto(site.console)
-    laptop.click("text=Forgot Password?")
+    laptop.click("text=Forgot password?")
     _title(laptop).to_have_text("Forgot your password?")
     laptop.fill("#username", ADDRESS)
     site.album.take(laptop, "forgot")
@@ -292,7 +293,7 @@ def _recover(site: Site, laptop: Page) -> None:
     tab.uncheck("#logout-sessions")
     site.album.take(tab, "new-password")
     tab.click("#kc-submit")
-    _title(tab).to_have_text("Personal info")
+    _title(tab).to_have_text("Overview")
     tab.close()
 
 
@@ -319,7 +320,7 @@ def _end_the_session_of(phone: Page, site: Site, laptop: Page) -> None:
     expect(lost).to_contain_text("Chrome")
     site.album.take(laptop, "devices")
     phone.reload()
-    _title(phone).to_have_text("Personal info")
+    _title(phone).to_have_text("Overview")
     lost.locator("button").click()
     expect(laptop.locator(".kc-feedback-text")).to_have_text("The device has been signed out.")
     expect(sessions).to_have_count(1)

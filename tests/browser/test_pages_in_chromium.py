@@ -101,7 +101,11 @@ def test_the_keyboard_leads_from_the_name_to_the_button(page: Page, pages: PageS
     for _ in range(4):
         found.append(page.evaluate("document.activeElement.id"))
         page.keyboard.press("Tab")
-    assert found[:3] == ["username", "password", "rememberMe"]
+    # The button after the password shows it.
+    assert [each for each in found if each] == ["username", "password", "rememberMe"]
+    page.focus("#password")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "reveal"
     page.focus("#kc-login")
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
@@ -190,6 +194,83 @@ def test_pages_are_complete_without_javascript(browser: Browser, pages: PageServ
     with page.expect_request(lambda request: request.method == "POST") as sent:
         page.click("#kc-login")
     assert sent.value.post_data == "username=ann&password=secret&rememberMe=on&credentialId=&login="
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["login", "login-password", "login-update-password", "register"])
+def test_a_password_is_shown_and_sent_as_a_password(
+    browser: Browser, pages: PageServer, name: str
+) -> None:
+    context = _context(browser)
+    page = context.new_page()
+    page.goto(f"{pages.url}/{name}")
+    buttons = page.locator("button.reveal")
+    assert buttons.count() == page.locator("input[type=password]").count() > 0
+    for button in buttons.all():
+        field = page.locator(f"#{button.get_attribute('aria-controls')}")
+        field.fill("A secret 1")
+        button.focus()
+        page.keyboard.press("Enter")
+        assert (field.get_attribute("type"), field.input_value()) == ("text", "A secret 1")
+        assert button.get_attribute("aria-pressed") == "true"
+    page.evaluate(
+        """() => document.addEventListener("submit", (event) => {
+            window.types = [...document.querySelectorAll(".secret input")].map((one) => one.type);
+            event.preventDefault();
+        })"""
+    )
+    page.click("button[type=submit]")
+    assert set(page.evaluate("window.types")) == {"password"}
+    context.close()
+
+
+def test_without_javascript_no_button_shows_a_password(browser: Browser, pages: PageServer) -> None:
+    context = _context(browser, scripts=False)
+    page = context.new_page()
+    page.goto(f"{pages.url}/login")
+    assert page.locator("button.reveal").is_hidden()
+    page.goto(f"{pages.url}/login-config-totp")
+    page.click("#mode-manual")
+    assert page.locator("#kc-totp-copy").is_hidden()
+    context.close()
+
+
+def test_a_phone_opens_the_application_of_its_codes(browser: Browser, pages: PageServer) -> None:
+    context = _context(browser)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto(f"{pages.url}/login-config-totp")
+    page.wait_for_function("document.activeElement.id === 'totp' && scrollY === 0")
+    assert page.locator("#kc-totp-open-application").is_visible()
+    page.click("#mode-manual")
+    page.click("#kc-totp-copy")
+    page.locator("[data-copied]", has_text="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "ORSXG5BAON2WK4TUNFXGC3DMNFTWQ5A"
+    page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    page.goto(f"{pages.url}/login-config-totp")
+    assert page.locator("#kc-totp-open-application").is_hidden()
+    page.wait_for_function("document.activeElement.id === 'totp'")
+    context.close()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with", "without"])
+def test_times_are_those_of_the_browser(
+    browser: Browser, pages: PageServer, *, scripts: bool
+) -> None:
+    """In its zone and the language of the page; without a script in UTC."""
+    context = browser.new_context(java_script_enabled=scripts, timezone_id="America/New_York")
+    page = context.new_page()
+    page.goto(f"{pages.url}/account-devices?locale=de")
+    shown = page.locator("time[datetime^='2026-03-04T09:41']").first
+    text = shown.inner_text()
+    if scripts:
+        assert "4. März 2026" in text
+        assert "04:41" in text
+        assert "09:41" in (shown.get_attribute("title") or "")
+    else:
+        assert "09:41" in text
+        assert text.endswith("UTC")
     context.close()
 
 

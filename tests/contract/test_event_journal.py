@@ -156,15 +156,40 @@ async def test_what_is_no_event_is_passed_over(
     assert await stored_ids(database) == ["1", "2"]
 
 
-_KINDS = (None, True, 1, 2**80, 1.5, "LOGIN", [], ["a"], [["a"]], {}, {"a": "b"}, {"a": {}})
-_MEMBERS = ("x", "demo-id", 1, "LOGIN", None, None, None, None, None, {}, [True, "webhook"])
+_KINDS: tuple[object, ...] = (
+    None,
+    True,
+    1,
+    2**80,
+    1.5,
+    "LOGIN",
+    [],
+    ["a"],
+    [["a"]],
+    {},
+    {"a": "b"},
+    {"a": {}},
+)
+_MEMBERS: tuple[object, ...] = (
+    "x",
+    "demo-id",
+    1,
+    "LOGIN",
+    None,
+    None,
+    None,
+    None,
+    None,
+    {},
+    [True, "webhook"],
+)
 
 
 def test_no_line_of_json_fails_the_reader() -> None:
     """Each kind of value in each place of a record, the record itself, and its length."""
     lines: list[object] = [*_KINDS, dict.fromkeys(map(str, range(12)))]
     for place, kind in product(range(len(_MEMBERS)), _KINDS):
-        changed = [*_MEMBERS]
+        changed: list[object] = [*_MEMBERS]
         changed[place] = kind
         lines += (changed, changed[: place + 1])
     for line in lines:

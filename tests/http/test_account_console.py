@@ -6,6 +6,7 @@ from html import unescape
 from typing import Any, Final
 
 import httpx2
+import pyotp
 import pytest
 
 from tests.support.administered_realm import administered_realm, person
@@ -23,7 +24,8 @@ from tests.support.sign_in_browser import (
 ACCOUNT: Final = "/realms/own-account/account/"
 SIGNING_IN: Final = "account-security/signing-in"
 DEVICES: Final = "account-security/device-activity"
-EVERY: Final = ("", SIGNING_IN, DEVICES, "applications", "groups")
+PERSONAL: Final = "personal-info"
+EVERY: Final = ("", PERSONAL, SIGNING_IN, DEVICES, "applications", "groups")
 MARKUP: Final = "<script>alert(1)</script>"
 NEW: Final = "another-Passw0rd"
 
@@ -117,7 +119,7 @@ def _add(own: SignInRealm, username: str, *roles: str) -> None:
     _roles(own, username, *roles)
 
 
-@pytest.mark.parametrize("path", EVERY[:4])
+@pytest.mark.parametrize("path", EVERY[:5])
 def test_a_sign_in_returns_to_the_requested_page_without_a_code(
     own: SignInRealm, path: str
 ) -> None:
@@ -143,7 +145,7 @@ def test_who_is_signed_in_comes_in_after_what_is_left_to_do(own: SignInRealm) ->
     browser = own.browser()
     assert browser.sign_in("late").answer["code"]
     assert browser.get(ACCOUNT).location == f"{PUBLIC_URL}{ACCOUNT}"
-    assert _show(browser).id == "account-personal-info"
+    assert _show(browser).id == "account-home"
     other = own.browser()
     other.sign_in("late")
     change = {"requiredActions": ["UPDATE_PASSWORD"]}
@@ -166,14 +168,67 @@ def test_a_link_leads_to_pages_of_the_console_alone(own: SignInRealm, query: str
     assert (page.status, page.id) == (400, "error")
 
 
+def test_the_start_page_shows_applications_and_protections(own: SignInRealm) -> None:
+    own.realm.change("POST", "users", _user("olga"))
+    browser = _enter(own, "olga")
+    page = _show(browser)
+    assert "No second step protects your account" in page.text
+    assert "recovery codes" not in page.text
+    assert "You use no application with this account." in page.text
+    assert browser.open().answer["code"]
+    assert f'Portal {MARKUP}</bdi><span class="badge">In use' in unescape(_show(browser).html)
+    [link] = re.findall(r'href="([^"]*kc_action=CONFIGURE_TOTP[^"]*)"', page.html)
+    form = browser.get(unescape(link))
+    assert form.id == "login-config-totp"
+    secret = re.search(r'id="kc-totp-secret-key"[^>]*>([^<]*)<', form.html)
+    assert secret is not None
+    done = browser.submit(form, totp=pyotp.TOTP(secret[1].replace(" ", "")).now())
+    assert done.location.startswith(f"{PUBLIC_URL}{ACCOUNT}?kc_action=CONFIGURE_TOTP")
+    text = _show(browser).text
+    assert "No second step" not in text
+    assert "Nothing is missing: your account is well protected." in text
+
+
+def test_the_start_page_shows_what_the_user_may_see(own: SignInRealm) -> None:
+    _add(own, "appviewer", "view-applications")
+    page = _show(_enter(own, "appviewer"))
+    assert "account-all-applications" in page.html
+    assert "account-protection" not in page.html
+    assert _links(page) == ["", "applications"]
+    _add(own, "profileviewer", "view-profile")
+    page = _show(_enter(own, "profileviewer"))
+    assert "account-all-applications" not in page.html
+    assert "No second step protects your account" in page.text
+    assert "kc_action" not in page.html
+
+
+def test_a_realm_without_second_factors_misses_none(own: SignInRealm) -> None:
+    """Only what the user can set up, or use, is missing."""
+    own.realm.change("POST", "users", _user("nora", email=""))
+    browser = _enter(own, "nora", DEVICES)
+    aliases = ("CONFIGURE_TOTP", "webauthn-register", "webauthn-register-passwordless")
+    actions = [own.realm.get(f"authentication/required-actions/{alias}") for alias in aliases]
+    for action in actions:
+        path = f"authentication/required-actions/{action['alias']}"
+        own.realm.change("PUT", path, {**action, "enabled": False})
+    assert "Nothing is missing" in _show(browser).text
+    with own.changed(resetPasswordAllowed=True):
+        page = _show(browser)
+        assert "Your account has no email address" in page.text
+        assert f'href="{PUBLIC_URL}{ACCOUNT}{PERSONAL}"' in page.html
+    for action in actions:
+        own.realm.change("PUT", f"authentication/required-actions/{action['alias']}", action)
+    assert "No second step" in _show(browser).text
+
+
 def test_a_changed_profile_is_stored_and_said_once(own: SignInRealm) -> None:
     browser = _enter(own, "ben")
     own.events()
-    done = _send(browser, "", firstName="Benjamin", email=MARKUP)
+    done = _send(browser, PERSONAL, firstName="Benjamin", email=MARKUP)
     assert done.status == 200
     assert MARKUP not in done.html
     assert done.message == "Please correct the fields that are marked."
-    done = _send(browser, "", firstName="Benjamin", username="root")
+    done = _send(browser, PERSONAL, firstName="Benjamin", username="root")
     page = _followed(browser, done)
     assert page.message == "Your account has been updated."
     assert 'value="Benjamin"' in page.html
@@ -186,7 +241,7 @@ def test_a_changed_profile_is_stored_and_said_once(own: SignInRealm) -> None:
 def test_no_form_is_taken_without_the_secret_of_the_session(own: SignInRealm) -> None:
     """attacks: D14."""
     browser, other = _enter(own, "anna"), _enter(own, "anna")
-    form = _show(browser).form_with_id("account-profile-form")
+    form = _show(browser, PERSONAL).form_with_id("account-profile-form")
     stolen = _show(other).form.fields["stateChecker"]
     for token in ("", "x" * 2000, stolen):
         sent = {**form.fields, "firstName": "Mallory", "stateChecker": token}
@@ -204,7 +259,7 @@ def test_no_form_is_taken_without_the_secret_of_the_session(own: SignInRealm) ->
 def test_a_page_of_another_site_sends_no_form(own: SignInRealm, headers: dict[str, str]) -> None:
     """attacks: D14."""
     browser = _enter(own, "anna")
-    for path in (*EVERY[:4], "sign-out"):
+    for path in (*EVERY[:5], "sign-out"):
         fields = _show(browser).form.fields
         browser.headers = headers
         page = browser.post(f"{ACCOUNT}{path}", {**fields, "others": "on"})
@@ -214,7 +269,7 @@ def test_a_page_of_another_site_sends_no_form(own: SignInRealm, headers: dict[st
 
 def test_a_form_of_a_session_that_has_ended_leads_to_the_sign_in(own: SignInRealm) -> None:
     browser = _enter(own, "anna")
-    form = _show(browser).form_with_id("account-profile-form")
+    form = _show(browser, PERSONAL).form_with_id("account-profile-form")
     own.realm.change("POST", f"users/{own.user_id('anna')}/logout")
     page = _followed(browser, browser.post(form.action, {**form.fields, "firstName": "Old"}))
     assert page.id == "login"
@@ -296,7 +351,7 @@ def test_markup_in_names_is_shown_and_never_obeyed(own: SignInRealm) -> None:
     own.realm.change("POST", f"users/{own_id}/role-mappings/clients/{client['id']}", [role])
     for path in EVERY:
         page = _show(browser, path)
-        assert "<script" not in page.html
+        assert "<script>" not in page.html
         assert "javascript:" not in page.html
         assert "A&B O'Neill" in page.text
     assert MARKUP in unescape(_show(browser, "groups").html)
@@ -307,16 +362,16 @@ def test_markup_in_names_is_shown_and_never_obeyed(own: SignInRealm) -> None:
 def test_roles_of_the_client_account_say_what_a_user_may_do(own: SignInRealm) -> None:
     _add(own, "nothing")
     browser = _enter(own, "nothing", SIGNING_IN)
-    assert [browser.get(f"{ACCOUNT}{path}").status for path in EVERY] == [403] * 5
+    assert [browser.get(f"{ACCOUNT}{path}").status for path in EVERY] == [403] * 6
     assert "No access" in browser.get(ACCOUNT).text
 
     _add(own, "reader", "view-profile", "view-applications", "view-groups")
     browser = _enter(own, "reader")
     page = _show(browser)
     assert _links(page) == list(EVERY)
-    assert "account-save" not in page.html
+    assert "account-save" not in _show(browser, PERSONAL).html
     assert "kc_action" not in _show(browser, SIGNING_IN).html
-    assert _send(browser, "", firstName="Other").status == 403
+    assert _send(browser, PERSONAL, firstName="Other").status == 403
     assert _send(browser, DEVICES, others="on").status == 403
     assert _send(browser, "applications", client="app").status == 403
 
@@ -326,8 +381,8 @@ def test_roles_of_the_client_account_say_what_a_user_may_do(own: SignInRealm) ->
 
     _add(own, "manager", "manage-account")
     browser = _enter(own, "manager")
-    assert _links(_show(browser)) == list(EVERY[:4])
-    assert "account-delete" not in _show(browser).html
+    assert _links(_show(browser)) == list(EVERY[:5])
+    assert "account-delete" not in _show(browser, PERSONAL).html
 
 
 def test_an_account_is_deleted_where_role_and_action_allow_it(own: SignInRealm) -> None:
@@ -337,7 +392,7 @@ def test_an_account_is_deleted_where_role_and_action_allow_it(own: SignInRealm) 
     )
     _add(own, "leaving", "view-profile", "manage-account", "delete-account")
     browser = _enter(own, "leaving")
-    proven = browser.get(_show(browser).link("account-delete"))
+    proven = browser.get(_show(browser, PERSONAL).link("account-delete"))
     assert proven.id == "login-password"
     page = browser.submit(proven, password=PASSWORD)
     assert page.id == "delete-account-confirm"
@@ -367,7 +422,7 @@ def test_a_password_is_changed_and_the_browser_is_back(own: SignInRealm) -> None
 def test_pages_are_in_the_language_of_the_user(own: SignInRealm) -> None:
     page = _show(_enter(own, "greta"))
     assert '<html lang="de"' in page.html
-    assert "Ihre Angaben bei" in page.text
+    assert "Ihre Anwendungen bei" in page.text
     browser = _enter(own, "greta")
     assert '<html lang="en"' in browser.get(f"{ACCOUNT}?kc_locale=en").html
     assert '<html lang="de"' in _show(browser, DEVICES).html, "that of the user comes first"

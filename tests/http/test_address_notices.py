@@ -67,7 +67,7 @@ def _change_by_profile(mailed: MailedRealm, name: str) -> None:
 
 
 def _change_in_console(mailed: MailedRealm, name: str) -> None:
-    console = f"/realms/{mailed.realm.name}/account/"
+    console = f"/realms/{mailed.realm.name}/account/personal-info"
     browser = mailed.browser()
     browser.submit(browser.get(console), username=name, password=PASSWORD)
     form = browser.get(console).form

@@ -132,7 +132,7 @@ def _account_api(ways: Ways, fields: Fields) -> bool:
 
 def _account_console(ways: Ways, fields: Fields) -> bool:
     _, known = ways.user()
-    browser, url = ways.mailed.browser(), f"/realms/{REALM}/account/"
+    browser, url = ways.mailed.browser(), f"/realms/{REALM}/account/personal-info"
     page = browser.submit(browser.get(url), username=known["username"], password=PASSWORD)
     form = browser.get(url).form
     page = browser.post(url, {**form.fields, **known, **fields})

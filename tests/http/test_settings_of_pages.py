@@ -3,6 +3,7 @@
 Each is changed over the admin API of a running gateway. Keycloak: 8.1, 12.12
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.support.administered_realm import SIGN_IN, administered_realm, person
 from tests.support.administration import PASSWORD, Administration
-from tests.support.sign_in_browser import SignInRealm, web_client
+from tests.support.sign_in_browser import Page, SignInRealm, web_client
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +81,38 @@ def test_users_sign_in_by_their_address_if_the_realm_allows(shown: SignInRealm) 
     with shown.changed(loginWithEmailAllowed=False):
         assert not _signs_in(shown, "anna@shown.test")
         assert _signs_in(shown, "anna")
+
+
+def test_the_rules_of_passwords_are_shown_before_the_first_error(shown: SignInRealm) -> None:
+    policy = "length(12) and digits(2) and notUsername and hashIterations(1) and upperCase(0)"
+    rules = ["Characters: at least 12", "Digits: at least 2", "Not your username"]
+    french = {
+        "supportedLocales": ["en", "fr"],
+        "defaultLocale": "en",
+        "internationalizationEnabled": True,
+    }
+    with shown.changed(passwordPolicy=policy, registrationAllowed=True, **french):
+        browser = shown.browser()
+        page = browser.open(prompt="create")
+        assert re.findall(r"<li dir=\"auto\">([^<]*)<", page.html) == rules
+        assert page.message is None
+        page = shown.browser().open(prompt="create", ui_locales="fr")
+        assert "Caractères : au moins 12" in page.text
+    with shown.changed(registrationAllowed=True, passwordPolicy=""):
+        assert "password-rules" not in shown.browser().open(prompt="create").html
+
+
+def test_an_error_names_the_contact_of_the_realm(shown: SignInRealm) -> None:
+    def refused() -> Page:
+        return shown.browser().open(redirect_uri="https://evil.example/")
+
+    assert "If you need help, contact the administrator of " in refused().text
+    account = refused().link("go-to-account")
+    assert account.endswith("/realms/shown/account/")
+    with shown.changed(attributes={"realmgate.contact": "help@example.com"}):
+        assert refused().link("kc-contact") == "mailto:help@example.com"
+    [console] = shown.realm.get("clients?clientId=account-console")
+    path = f"clients/{console['id']}"
+    shown.realm.change("PUT", path, {**console, "enabled": False})
+    assert "go-to-account" not in refused().html
+    shown.realm.change("PUT", path, console)

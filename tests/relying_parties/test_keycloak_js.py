@@ -169,5 +169,6 @@ def test_an_application_registers_a_user_and_opens_the_account(
     profile = page.evaluate("keycloak.loadUserProfile()")
     assert fields.items() <= profile.items()
     page.evaluate("void keycloak.accountManagement()")
-    expect(page.locator("h1")).to_have_text("Personal info")
+    expect(page.locator("h1")).to_have_text("Overview")
+    page.click("nav a:has-text('Personal info')")
     expect(page.locator("[name=lastName]")).to_have_value("Hopper")

@@ -10,15 +10,19 @@ of `…` alone for any number of lines. Comments before a fence change what it m
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 UNAVAILABLE: Final = ("systemd", "a second machine", "a running Keycloak", "an earlier version")
 """What the machine of the tests lacks: reasons for a block that is not run."""
-PAGE_SECONDS: Final = 150.0
+PAGE_SECONDS: Final = 280.0
+_MOST_SHOWN: Final = 4_000
+_OF_PAGE: Final = "FOLDER_OF_TASK_PAGE"
 _FENCE: Final = re.compile(
     r"(?P<comment>^<!-- [^\n]+ -->\n)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
     re.DOTALL | re.MULTILINE,
@@ -50,19 +54,21 @@ def read_blocks(page: str) -> Iterator[CommandBlock]:
         if following is not None and following["language"] != "sh":
             between = page[fence.end() : following.start()]
             shown = following["text"] if not between.strip() else None
-        yield CommandBlock(line, fence["text"], shown, **_meaning(fence["comment"], line))
+        exit_code, not_run = _meaning(fence["comment"], line)
+        yield CommandBlock(line, fence["text"], shown, exit_code, not_run)
 
 
-def _meaning(comment: str | None, line: int) -> dict[str, "int | str"]:
+def _meaning(comment: str | None, line: int) -> tuple[int, str | None]:
+    """Return the exit code that a block has, and why it is not run."""
     if comment is None:
-        return {}
+        return 0, None
     match _COMMENT.fullmatch(comment.strip()):
         case None:
             raise ValueError(f"line {line}: {comment.strip()} means nothing here")
         case found if found[1] == "exit code":
-            return {"exit_code": int(found[2])}
+            return int(found[2]), None
         case found if found[2].startswith(UNAVAILABLE):
-            return {"not_run": found[2]}
+            return 0, found[2]
     raise ValueError(f"line {line}: not run, for a reason that is none of {UNAVAILABLE}")
 
 
@@ -73,22 +79,36 @@ def run_page(page: Path, folder: Path, environment: Mapping[str, str]) -> list[s
     results.mkdir()
     script = results / "script"
     script.write_text("".join(_script(blocks, results)), encoding="utf-8")
-    subprocess.run(
-        ["bash", script],
-        cwd=folder,
-        env={**environment, "HOME": os.fspath(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-        timeout=PAGE_SECONDS,
-    )
+    mark = {_OF_PAGE: os.fspath(folder), "HOME": os.fspath(folder)}
+    try:
+        subprocess.run(
+            ["bash", script],
+            cwd=folder,
+            env={**environment, **mark, "LC_ALL": "C.UTF-8", "COLUMNS": "100"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=PAGE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        pass  # the block that was running has no exit code, which is a difference
+    finally:
+        _end_processes(folder)
     return [*_differences(page.name, blocks, results)]
+
+
+def _end_processes(folder: Path) -> None:
+    """End what the commands of a page have left running, such as a server."""
+    mark = f"{_OF_PAGE}={folder}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _script(blocks: list[CommandBlock], results: Path) -> Iterator[str]:
     """Write a script that ends with the first block that fails."""
-    yield "set -o pipefail\n"
     for block in blocks:
         place = results / str(block.line)
         yield f"exec >{place} 2>&1\n"
@@ -102,13 +122,14 @@ def _differences(page: str, blocks: list[CommandBlock], results: Path) -> Iterat
     for block in blocks:
         code, output = results / f"{block.line}.code", results / str(block.line)
         given = output.read_text(errors="replace") if output.exists() else ""
+        end = given[-_MOST_SHOWN:]
         if not code.exists():
-            yield f"{page}:{block.line} failed:\n{block.commands}--- output\n{given}"
+            yield f"{page}:{block.line} failed:\n{block.commands}--- output\n{end}"
             return
         if int(code.read_text()) != block.exit_code:
-            yield f"{page}:{block.line} exits with {code.read_text().strip()}:\n{given}"
+            yield f"{page}:{block.line} exits with {code.read_text().strip()}:\n{end}"
         if block.output is not None and not shows(block.output, given):
-            yield f"{page}:{block.line} shows\n{block.output}--- but the output is\n{given}"
+            yield f"{page}:{block.line} shows\n{block.output}--- but the output is\n{end}"
 
 
 def shows(expected: str, output: str) -> bool:

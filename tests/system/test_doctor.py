@@ -16,6 +16,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.cli.nginx import NginxSite, render_nginx
+from gateway.doctor.findings import ProblemFound
+from gateway.doctor.installation import CHECKS
 from gateway.domain.secrets import Secret
 from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
@@ -73,6 +75,19 @@ def test_a_program_that_never_says_its_version_is_a_problem(tmp_path: Path, pki:
     code, said = examine(tmp_path, path=nginx.parent, **authorities)
     assert (code, "Traceback" in said) == (1, False), said
     assert f"WRONG {nginx} -v does not end." in said
+
+
+def test_a_valkey_server_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gateway starts one where no redis-server is installed."""
+    redis = shutil.which("redis-server") or shutil.which("valkey-server")
+    assert redis
+    (tmp_path / "valkey-server").symlink_to(redis)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = dict(CHECKS)["redis-version"](read_settings(state_dir=tmp_path))
+    assert re.fullmatch(r"valkey-server \d+\.\d+ is installed\.", said)
+    (tmp_path / "valkey-server").unlink()
+    with pytest.raises(ProblemFound, match=r"redis-server is not installed"):
+        dict(CHECKS)["redis-version"](read_settings(state_dir=tmp_path))
 
 
 def test_another_certificate_header_must_match_that_of_nginx(tmp_path: Path, pki: Path) -> None:

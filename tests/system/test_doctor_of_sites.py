@@ -38,6 +38,7 @@ GOOD: Final = (
     site("machines", client=None, rules=rule(accepts=["bearer", "certificate"])),
     site("open", client=None, rules=rule(anonymous=True)),
     site("empty", client="nobody", rules=[]),
+    site("callers-alone", client=None, rules=rule(clients=["robot"])),
     site(
         "strict",
         rules=rule(

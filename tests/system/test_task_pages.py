@@ -58,7 +58,8 @@ def _sourced(file: Path, outside: dict[str, str]) -> dict[str, str]:
     variables = dict(
         line.partition("=")[::2] for line in file.read_text(encoding="utf-8").splitlines()
     )
-    path = f"{ROOT / '.venv/bin'}:{outside['PATH']}:/usr/sbin"
+    programs = (ROOT / ".venv/bin", ROOT / "docs/examples", outside["PATH"], "/usr/sbin")
+    path = ":".join(map(str, programs))
     return outside | variables | {"PATH": path}
 
 
@@ -114,7 +115,8 @@ def test_a_comment_without_meaning_is_refused(comment: str) -> None:
 
 
 def test_blocks_are_read_with_their_outputs() -> None:
-    page = "```sh\na\n```\n\n```json\n{}\n```\n\ntext\n\n<!-- not run: systemd -->\n```sh\nb\n```\ntext\n```text\nc\n```\n"
+    shown = "```sh\na\n```\n\n```json\n{}\n```\n\ntext\n\n"
+    page = f"{shown}<!-- not run: systemd -->\n```sh\nb\n```\ntext\n```text\nc\n```\n"
     assert [*read_blocks(page)] == [
         CommandBlock(1, "a\n", "{}\n"),
         CommandBlock(12, "b\n", None, not_run="systemd"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Report,
         render_report,
         render_short_report,
+        report_repetitions,
     )
     from gateway.admin.realm_files.user_import import ImportProgress, UserImport
 else:

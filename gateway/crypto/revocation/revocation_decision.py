@@ -29,6 +29,7 @@ from gateway.crypto.x509.authorities import LONGEST_WAIT, AuthorityBundle, Watch
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.limits.caches import SingleFlight
+from gateway.domain.ports.certificates import NO_LIST
 from gateway.domain.realm import Realm
 
 
@@ -161,9 +162,9 @@ class RevocationLists:
             self._required = frozenset(authority.digest for authority in self._bundle)
         reason = self._lists.reason(issuer) if isinstance(issuer, ParsedCertificate) else None
         if reason is not None:
-            return f"there is no revocation list of {issuer.subject} that can be used: {reason}"
+            return f"{NO_LIST} of {issuer.subject} that can be used: {reason}"
         if issuer.digest in self._required:
-            return f"there is no revocation list of {issuer.subject}"
+            return f"{NO_LIST} of {issuer.subject}"
         return None
 
     async def _read_again(self, file: WatchedFile) -> None:

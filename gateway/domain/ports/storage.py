@@ -381,6 +381,9 @@ class RealmRepository(Protocol):
     async def list_realms(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
 
+    async def list_names(self, most: int) -> tuple[str, ...]:
+        """Return the names of at most so many realms, in any order."""
+
     async def add(self, realm: Realm) -> None:
         """Store a new realm; raises AlreadyExists."""
 

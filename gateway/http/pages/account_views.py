@@ -1,7 +1,7 @@
 """What each page of the account console shows, as in `views.py`.
 
 Forms carry `token`, the secret of the forms of the session, in the hidden field `stateChecker`.
-Times are aware; pages show them in UTC.
+Times are aware; pages show them in UTC, and a script in the zone of the browser.
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from gateway.http.pages.page_values import Message, View
 class AccountIcon(StrEnum):
     """The picture of a link or a row."""
 
+    HOME = "home"
     PERSON = "user"
     KEY = "key"
     DEVICES = "devices"
@@ -153,6 +154,34 @@ class ApplicationsPage(AccountView):
 
     action: str
     applications: tuple[ApplicationRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectionRemedy:
+    """A link to what sets a protection up; `name` is the key of a text."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingProtectionRow:
+    """One protection that the account lacks: `title` and `hint` are keys of texts."""
+
+    title: str
+    hint: str
+    remedies: tuple[ProtectionRemedy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomePage(AccountView):
+    """The start page: the applications of the user, and what protections are missing."""
+
+    applications: tuple[ApplicationRow, ...] = ()
+    applications_url: str = ""
+    """Empty for users who may not see their applications."""
+    shows_protection: bool = False
+    missing: tuple[MissingProtectionRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ class UpdatePasswordPage(ActionPage):
     attempted_username: str = field(repr=False)
     wrong_field: str = ""
     """The name of the field that the message is about; empty: none."""
+    password_rules: tuple[LocalizedText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

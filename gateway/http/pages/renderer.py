@@ -2,7 +2,7 @@
 
 `PAGES` is the one table of pages: a new page is a view, a template and a line.
 
-Dates are written as people of a locale write them, in UTC: a page does not know the time zone.
+Dates are written as people of a locale write them, in UTC: the gateway does not know the time zone.
 Babel is loaded with the first page that shows a date: it takes 1 MB, and 4 MB with a locale. QR
 codes are the path of an inline SVG: a page loads nothing to show one. segno is loaded with the
 first code: it takes 0.5 MB, and most workers show none. Spec: ISO/IEC 18004
@@ -32,6 +32,7 @@ from gateway.http.pages.account_views import (
     CertificatesPage,
     DeviceActivityPage,
     GroupsPage,
+    HomePage,
     PersonalInfoPage,
     SigningInPage,
 )
@@ -110,6 +111,8 @@ class PageKind:
     """The title of the window says where the user signs in."""
     sends_form: bool = False
     runs_script: bool = False
+    scripts: tuple[str, ...] = ()
+    """Scripts that the frame of the page loads; the page is complete without them."""
     leads_to_account: bool = False
     """A page at which a sign-in or logout ends: it links to the account console."""
     id_prefix: str = "login-"
@@ -122,8 +125,15 @@ def fixed_title(key: str) -> Title:
     return lambda _view, texts: texts(key)
 
 
-_ACCOUNT: Final = partial(PageKind, sends_form=True, id_prefix="", style_sheets=("account.css",))
+_ACCOUNT: Final = partial(
+    PageKind,
+    sends_form=True,
+    id_prefix="",
+    style_sheets=("account.css",),
+    scripts=("local-times.js",),
+)
 ACCOUNT_PAGES: Final[Mapping[type, PageKind]] = {
+    HomePage: _ACCOUNT("account-home", fixed_title("accountHome")),
     PersonalInfoPage: _ACCOUNT("account-personal-info", fixed_title("accountPersonalInfo")),
     SigningInPage: _ACCOUNT("account-signing-in", fixed_title("accountSigningIn")),
     DeviceActivityPage: _ACCOUNT("account-devices", fixed_title("accountDevices")),
@@ -223,15 +233,17 @@ def _title_of_deletion(view: DeleteCredentialPage, texts: Texts) -> str:
 
 
 _SIGN_IN: Final = partial(PageKind, signs_in=True, sends_form=True)
+_HELPED: Final = partial(_SIGN_IN, scripts=("form-help.js",))
+"""Forms with a password or a key: buttons show or copy it."""
 PAGES: Final[Mapping[type, PageKind]] = {
-    LoginPage: _SIGN_IN("login", fixed_title("loginAccountTitle")),
+    LoginPage: _HELPED("login", fixed_title("loginAccountTitle")),
     UsernamePage: _SIGN_IN("login-username", fixed_title("loginAccountTitle")),
-    PasswordPage: _SIGN_IN("login-password", fixed_title("loginAccountTitle")),
+    PasswordPage: _HELPED("login-password", fixed_title("loginAccountTitle")),
     OneTimeCodePage: _SIGN_IN("login-otp", fixed_title("loginOtpTitle")),
-    UpdatePasswordPage: _SIGN_IN("login-update-password", fixed_title("updatePasswordTitle")),
-    ConfigureOtpPage: _SIGN_IN("login-config-totp", fixed_title("loginTotpTitle")),
+    UpdatePasswordPage: _HELPED("login-update-password", fixed_title("updatePasswordTitle")),
+    ConfigureOtpPage: _HELPED("login-config-totp", fixed_title("loginTotpTitle")),
     UpdateProfilePage: _SIGN_IN("login-update-profile", fixed_title("loginProfileTitle")),
-    RegisterPage: _SIGN_IN("register", fixed_title("registerTitle")),
+    RegisterPage: _HELPED("register", fixed_title("registerTitle")),
     RegisteredPage: PageKind("register-confirm", fixed_title("emailVerifyTitle"), signs_in=True),
     ResetPasswordPage: _SIGN_IN("login-reset-password", fixed_title("emailForgotTitle")),
     ResetMailSentPage: PageKind("login-reset-sent", fixed_title("emailForgotTitle"), signs_in=True),
@@ -353,6 +365,7 @@ class ShownPage:
     contact: ShownContact | None
     account_url: str
     style_sheets: tuple[str, ...]
+    scripts: tuple[str, ...]
     resource: Callable[[str], str]
     action_name: Callable[[str], str]
     continue_url: str
@@ -362,6 +375,7 @@ class ShownPage:
     credential_name: str
     date_time: Callable[[datetime], str]
     safe_link: Callable[[str], str] = safe_link
+    safe_image: Callable[[str], str] = safe_image
 
 
 class PageRenderer:
@@ -419,9 +433,10 @@ class PageRenderer:
             logo=look.logo,
             dark_logo=look.dark_logo,
             light_only=look.light_only,
-            contact=_shown_contact(look.contact) if look.contact else None,
+            contact=shown_contact(look.contact),
             account_url=frame.account_url,
             style_sheets=self._style_sheets(kind, look, frame.theme),
+            scripts=tuple(map(self._urls.built_in, kind.scripts)),
             resource=self._urls.built_in,
             action_name=partial(_action_name, texts),
             continue_url=safe_target(getattr(view, "continue_url", "")),
@@ -482,7 +497,10 @@ def _shown_client(client: ShownApplication, texts: Texts) -> ShownClient:
     )
 
 
-def _shown_contact(contact: str) -> ShownContact:
+def shown_contact(contact: str) -> ShownContact | None:
+    """Return a contact as pages show it, None for an empty text."""
+    if not contact:
+        return None
     if _MAIL_ADDRESS.fullmatch(contact):
         return ShownContact(contact, f"mailto:{quote(contact, safe='@')}")
     is_url = contact.startswith("https://") and safe_link(contact)
@@ -518,8 +536,11 @@ def _credential_name(view: View, texts: Texts) -> str:
 
 def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:
     images = [page.logo, page.dark_logo, page.client.logo if page.client else ""]
+    images += [safe_image(each.logo_url) for each in getattr(view, "applications", ())]
     return PageSources(
-        runs_script=kind.runs_script or getattr(view, "passkeys", None) is not None,
+        runs_script=kind.runs_script
+        or bool(kind.scripts)
+        or getattr(view, "passkeys", None) is not None,
         sends_form=kind.sends_form,
         images=tuple(origin for url in images if (origin := origin_of(url))),
         frames=tuple(origin for frame in page.frames if (origin := origin_of(frame.url))),

@@ -40,6 +40,8 @@ class RegisterPage(FormPage):
     asks_terms: bool = False
     wrong_field: str = field(default="")
     """The name of the field that the message is about; empty: none, or several."""
+    password_rules: tuple[LocalizedText, ...] = ()
+    """What the realm requires of the password, shown before the first error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

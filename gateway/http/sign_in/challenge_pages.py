@@ -10,7 +10,7 @@ from typing import Any, Final
 from gateway.domain.authentication import Challenge, FormName, ProfileField
 from gateway.domain.flows import CODE_FORM, PASSKEY_FORM, PASSWORD_FORM, SECURITY_KEY_FORM, FlowUse
 from gateway.domain.localization import LocalizedText
-from gateway.domain.realm import LoginSettings
+from gateway.domain.realm import LoginSettings, PasswordPolicy
 from gateway.domain.user_profile import InputType, Violation
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
@@ -45,6 +45,7 @@ from gateway.http.pages.views import (
     UsernameLabel,
     UsernamePage,
 )
+from gateway.password_policies import list_requirements
 
 _INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
     InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
@@ -103,6 +104,7 @@ class PagePlace:
     restart_url: str = field(repr=False)
     client: ShownApplication
     login: LoginSettings
+    password_policy: PasswordPolicy
     other_flows: Mapping[FlowUse, str] = field(default_factory=dict, repr=False)
     """The links to registration and to the reset of credentials, where the realm offers them."""
 
@@ -162,6 +164,8 @@ def _page_values(challenge: Challenge, place: PagePlace) -> dict[str, Any]:
         "ways": tuple(_way(*each) for each in challenge.other_ways),
         "wrong_field": challenge.error_field or "",
     }
+    if _asks_new_password(challenge):
+        values["password_rules"] = list_requirements(place.password_policy)
     # Without these no page is made that requires them.
     names = (("credential_type", "type"), ("subject", "subject"), ("username", "username"))
     values |= {name: sent[key] for name, key in names if key in sent}
@@ -172,6 +176,11 @@ def _page_values(challenge: Challenge, place: PagePlace) -> dict[str, Any]:
         if made is not None:
             values |= {each.name: getattr(made, each.name) for each in fields(made)}
     return values
+
+
+def _asks_new_password(challenge: Challenge) -> bool:
+    is_registration = challenge.form is FormName.REGISTER and challenge.asks_password
+    return is_registration or challenge.form is FormName.UPDATE_PASSWORD
 
 
 def _message(challenge: Challenge) -> Message | None:

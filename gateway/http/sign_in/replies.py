@@ -296,6 +296,7 @@ def _form(request: BrowserRequest, outcome: Challenged, action: str) -> View:
         restart_url=link(RESTART),
         client=client_display(outcome.client),
         login=entry.realm.login,
+        password_policy=entry.realm.password_policy,
         other_flows={use: link(use.value, with_execution=False) for use in offered_flows(entry)},
     )
     return challenge_view(outcome.challenge, place)

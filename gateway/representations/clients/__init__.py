@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         render_key,
         replace_secrets,
         with_creation_attributes,
+        with_import_attributes,
         with_key,
         with_rotated_secret,
         with_rotated_secret_expiration,

@@ -89,6 +89,10 @@ class SqlRealms(SealedRepository):
         rows = await self._transaction.execute(_AS_TEXT.order_by(realms.c.name))
         return tuple(read_realm_row(row, self._secrets) for row in rows)
 
+    async def list_names(self, most: int) -> tuple[str, ...]:
+        rows = await self._transaction.execute(select(realms.c.name).limit(most))
+        return tuple(str(row.name) for row in rows)
+
     async def add(self, realm: Realm) -> None:
         await self._transaction.execute(
             insert(realms), self._values(realm), taken=_realm_conflict(realm)

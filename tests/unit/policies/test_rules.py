@@ -10,12 +10,14 @@ import pytest
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.domain.secrets import Secret
+from gateway.http.pages import load_designs
 from gateway.password_policies import (
     POLICIES,
     Candidate,
     EarlierPassword,
     PasswordRefused,
     check_new_password,
+    list_requirements,
 )
 from gateway.representations.realms.special_fields import RULES
 from gateway.storage.realm_texts import FilePasswordBlacklists
@@ -234,3 +236,42 @@ def test_every_grammar_rule_is_enforced_or_not_for_passwords() -> None:
     assert enforced | NO_VALIDATORS == set(RULES)
     assert enforced.isdisjoint(NO_VALIDATORS)
     assert all(RULES[rule.name] is rule.description for rule in POLICIES)
+
+
+def test_users_are_told_every_rule_in_every_language() -> None:
+    """A rule that refuses something has a text, in the order of the table."""
+    catalogs = load_designs(None).built_in.catalogs
+    given = tuple(PasswordRule(rule.name, None) for rule in reversed(POLICIES))
+    texts = list_requirements(PasswordPolicy((*given, PasswordRule("hashAlgorithm", "argon2"))))
+    assert [text.key for text in texts] == [rule.description.requirement for rule in POLICIES]
+    for catalog in catalogs.values():
+        for text in texts:
+            takes_argument = "{0}" in catalog[text.key]
+            rule = next(one for one in POLICIES if one.description.requirement == text.key)
+            assert takes_argument == (
+                rule.description.kind != "" and rule.name != "passwordBlacklist"
+            )
+
+
+@pytest.mark.parametrize(
+    ("rule", "argument", "shown"),
+    [
+        ("length", None, ["8"]),
+        ("length", "12", ["12"]),
+        ("digits", "0", None),
+        ("upperCase", "-1", None),
+        ("passwordHistory", None, ["3"]),
+        ("passwordHistory", "0", ["1"]),
+        ("passwordHistory", "-1", None),
+        ("passwordAge", "-1", None),
+        ("passwordAge", "7", ["7"]),
+        ("regexPattern", "[a-z]+", ["[a-z]+"]),
+        ("maxLength", None, ["64"]),
+        ("forceExpiredPasswordChange", "1", None),
+    ],
+)
+def test_a_rule_is_told_with_the_number_that_acts(
+    rule: str, argument: str | None, shown: list[str] | None
+) -> None:
+    found = list_requirements(PasswordPolicy((PasswordRule(rule, argument),)))
+    assert [list(text.arguments) for text in found] == ([] if shown is None else [shown])

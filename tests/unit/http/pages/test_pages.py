@@ -286,10 +286,53 @@ def test_no_page_allows_inline_code(name: str) -> None:
         assert tag != "script" or attributes["src"]
 
 
-def test_few_pages_run_a_script() -> None:
-    running = {name for name, view in SAMPLES.items() if "script-src" in policies(view)[1]}
-    with_keys = {name for name in SAMPLES if name.startswith("webauthn-")} | {"login-passkeys"}
-    assert running == {"form-post", "frontchannel-logout", *with_keys}
+def test_only_pages_that_use_a_script_may_run_one() -> None:
+    """Scripts are files of this origin: no page allows code in itself or from elsewhere."""
+    for name, view in SAMPLES.items():
+        sources = re.findall(r"script-src ([^;]*)", policies(view)[1])
+        has_script = "<script" in html(view)
+        assert sources == (["'self'"] if has_script else []), name
+    assert "<script" not in html(SAMPLES["consent"])
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_every_password_field_has_a_button_that_shows_it(locale: str) -> None:
+    """The button is hidden where its script does not run."""
+    fields_found = 0
+    for name, view in SAMPLES.items():
+        found = _Elements(html(view, locale=locale)).found
+        passwords = [a["id"] for _, a in found if a.get("type") == "password"]
+        buttons = [a for tag, a in found if tag == "button" and a.get("class") == "reveal"]
+        assert [button["aria-controls"] for button in buttons] == passwords, name
+        assert all("hidden" in button and button["aria-label"] for button in buttons), name
+        assert all(button["type"] == "button" for button in buttons), name
+        scripts = [a["src"] for tag, a in found if tag == "script"]
+        assert not passwords or any((src or "").endswith("/form-help.js") for src in scripts), name
+        fields_found += len(passwords)
+    assert fields_found > 5
+
+
+def test_rules_of_passwords_are_shown_and_linked_to_the_field() -> None:
+    page = html(SAMPLES["login-update-password"])
+    assert '<li dir="auto">Characters: at least 12</li>' in page
+    fields_found = _Elements(page).named()
+    assert fields_found["password-new"]["aria-describedby"] == "password-rules"
+    refused = _Elements(html(SAMPLES["login-update-password-refused"])).named()
+    described = refused["password-new"]["aria-describedby"]
+    assert described == "input-error-password-new password-rules"
+    without = replace(SAMPLES["login-update-password"], password_rules=())  # type: ignore[call-arg]
+    assert "password-rules" not in html(without)
+
+
+def test_the_code_of_a_new_device_is_asked_for_at_once() -> None:
+    page = html(SAMPLES["login-config-totp"])
+    found = _Elements(page).found
+    [focused] = [a["id"] for _, a in found if "autofocus" in a]
+    assert focused == "totp"
+    [link] = [a for _, a in found if a.get("id") == "kc-totp-open-application"]
+    assert (link["href"] or "").startswith("otpauth://totp/Northwind:maria.schmidt?secret=")
+    [copy] = [a for _, a in found if "data-copies" in a]
+    assert copy["data-copies"] == "ORSXG5BAON2WK4TUNFXGC3DMNFTWQ5A"
 
 
 def test_the_policy_of_the_realm_is_sent_unchanged_with_pages() -> None:
