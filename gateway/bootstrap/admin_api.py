@@ -6,10 +6,18 @@ from gateway.admin.access import AdminAccess
 from gateway.admin.clients import ClientAdministration, ClientUseCases
 from gateway.admin.expiry import ExpiryListing
 from gateway.admin.registration import ClientRegistration, RegistrationTokens
-from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
+from gateway.bootstrap.client_certificates import (
+    ClientCertificates,
+    certificate_explainer,
+    device_listing,
+)
 from gateway.bootstrap.object_operations import ObjectServices, components, object_operations
 from gateway.bootstrap.services import Services
-from gateway.http.admin.certificates import expiry_operations, explanation_operations
+from gateway.http.admin.certificates import (
+    device_operations,
+    expiry_operations,
+    explanation_operations,
+)
 from gateway.http.admin.impersonation import ImpersonationEndpoint
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.server_info import ServerInformation, server_operations
@@ -68,6 +76,7 @@ def admin_operations(
         *object_operations(ObjectServices(services, lambda: tokens, clients, context.issuer)),
         *ImpersonationEndpoint(impersonation, context).operations(),
         *expiry_operations(expiry),
+        *device_operations(device_listing(services, certificates)),
         *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
         *server_operations(information, AdminAccess(services.database)),
         *unsupported_operations(),

@@ -2,23 +2,29 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.bootstrap.services import Services
 from gateway.certificates import AnchoredTrust, CombinedRevocations, RegisteredAuthoritySelection
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
+from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
+from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
 from gateway.http.certificate_lookup import LOOKUPS, CertificateLookup, LookupOptions
 from gateway.settings import Settings, variable
 
 if TYPE_CHECKING:
+    from gateway.admin.device_listing import DeviceListing
     from gateway.admin.resources import ResourceAdministration
     from gateway.crypto.revocation.downloaded_lists import DownloadedLists
     from gateway.crypto.revocation.revocation_decision import RevocationLists
+    from gateway.crypto.x509.parse import ParsedCertificate
     from gateway.domain.certificates import Authority
+    from gateway.domain.realm import Realm
     from gateway.protocol.certificate_explanation import CertificateExplainer, RevocationSources
     from gateway.protocol.certificate_refusal import RefusalExplainer
 
@@ -187,3 +193,45 @@ def _revocation(
 
 def _unusable(field: str, file: Path, allowed: str) -> InvalidInput:
     return InvalidInput((FieldError(variable(field), f"{file}, which cannot be used", allowed),))
+
+
+def device_listing(services: Services, certificates: ClientCertificates) -> "DeviceListing":
+    """Return what lists the devices of realms."""
+    from gateway.admin.device_listing import DeviceListing
+
+    revocations = _RevocationsOfIssuers(services, certificates)
+    return DeviceListing(services.database, services.device_locks, revocations, services.clock)
+
+
+class _RevocationsOfIssuers:
+    """IssuerRevocations by the lists of the settings and of realms."""
+
+    def __init__(self, services: Services, certificates: ClientCertificates) -> None:
+        self._services = services
+        self._certificates = certificates
+
+    async def lists_serial(
+        self, issuer: DistinguishedName, serial: int, realm: "Realm", now: datetime
+    ) -> bool:
+        own = self._certificates.revocation
+        sources = [] if own is None else [own.is_revoked]
+        if realm.certificates.revocation.list_urls:
+            sources.append(self._services.realm_revocation_lists.is_revoked)
+        for authority in await self._authorities(issuer, realm) if sources else ():
+            certificate = replace(authority.facts, serial=serial)
+            for is_revoked in sources:
+                if await is_revoked(certificate, authority, realm, now):
+                    return True
+        return False
+
+    async def _authorities(
+        self, name: DistinguishedName, realm: "Realm"
+    ) -> "tuple[ParsedCertificate, ...]":
+        """Return the authorities with that subject, of the settings and of the realm."""
+        registered = await self._services.authorities.registered(realm.id)
+        found = [*self._certificates.authorities.named(name)]
+        for entry in registered.authorities:
+            parsed = parse_certificate(entry.der)
+            if parsed.subject == name:
+                found.append(parsed)
+        return tuple(found)

@@ -1,7 +1,7 @@
 """Which client certificates were presented and trusted, so that their end can be reported.
 
-A sighting waits in memory and is written in the background, at most one a day of a certificate: no
-request waits for it, and none is refused because it cannot be written.
+A sighting waits in memory and is written in the background, at most one a day of a certificate and
+one an hour of its tokens: no request waits for it, and none is refused because writing fails.
 """
 
 from dataclasses import replace
@@ -23,6 +23,8 @@ _REMEMBERED_BYTES: Final = 12 * 1024 * 1024
 """Memory of a worker for certificates of today: 10,000 in use, and as many old ones."""
 _NOTED_BYTES: Final = 350
 _DAY: Final = timedelta(days=1)
+_HOUR: Final = timedelta(hours=1)
+_TOKEN: Final = b"token"
 _Key = tuple[str, bytes]
 """Id of the realm, digest of the certificate."""
 
@@ -45,7 +47,7 @@ class SeenCertificates:
             return
         day = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
         self._noted.put(key, day + _DAY)
-        self.waiting[key] = Sighting(realm_id, leaf, day)
+        self.waiting[key] = Sighting(realm_id, leaf, day, noted_at=now)
 
     def note_use(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
@@ -57,6 +59,22 @@ class SeenCertificates:
         client, user_id = client or waiting.client, user_id or waiting.user_id
         if (client, user_id) != (waiting.client, waiting.user_id):
             self.waiting[realm_id, leaf.digest] = replace(waiting, client=client, user_id=user_id)
+
+    def note_token(
+        self, realm_id: str, leaf: PresentedCertificate, client: str | None, now: datetime
+    ) -> None:
+        """Note that a token was issued to the certificate."""
+        key = (realm_id, _TOKEN + leaf.digest)
+        end = self._noted.get(key)
+        if (end is not None and now < end) or len(self.waiting) >= MOST_WAITING:
+            return
+        hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        self._noted.put(key, hour + _HOUR)
+        known = self.waiting.get((realm_id, leaf.digest))
+        if known is None:
+            known = Sighting(realm_id, leaf, datetime.combine(hour.date(), time(), UTC))
+        noted = replace(known, token_at=hour, client=client or known.client)
+        self.waiting[realm_id, leaf.digest] = noted
 
     async def write_sightings(self) -> None:
         """Store what waits; raises StoreUnavailable, and keeps then what was not stored."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.admin.access import Acting
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.delivery_queues import OutgoingDeliveries
+    from gateway.admin.device_listing import DeviceListing
     from gateway.admin.events import EventAdministration
     from gateway.admin.expiry import ExpiryListing
     from gateway.admin.groups import GroupAdministration
@@ -100,6 +101,13 @@ class LocalOperator:
 
         settings = installed_settings()
         return expiry_listing(settings, self.services, read_client_certificates(settings))
+
+    @property
+    def devices(self) -> "DeviceListing":
+        from gateway.bootstrap.client_certificates import device_listing, read_client_certificates
+
+        settings = installed_settings()
+        return device_listing(self.services, read_client_certificates(settings))
 
     @property
     def groups(self) -> "GroupAdministration":

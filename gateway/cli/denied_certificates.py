@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.administration import RealmOperator, on_realm
-from gateway.cli.output import instant_text
-from gateway.cli.resources import list_command
+from gateway.cli.administration import (
+    RealmOperator,
+    echo_document,
+    on_realm,
+    output_option,
+    page_options,
+)
+from gateway.cli.output import instant_text, show_table
 from gateway.cli.secret_input import read_whole
 
 if TYPE_CHECKING:
@@ -108,13 +113,15 @@ def _kind() -> "ResourceKind[DeniedCertificate]":
     return DENIED_CERTIFICATES
 
 
-def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(entry: Mapping[str, Any], subject: str) -> tuple[str, ...]:
     end = entry.get("expirationTimestamp")
     return (
         entry["id"],
-        f"serial {entry['serial']} of {entry['issuer']}" if "serial" in entry else "thumbprint",
-        f"since {_text(entry['createdTimestamp'])}",
-        "no end" if end is None else f"until {_text(end)}",
+        subject,
+        entry.get("issuer", ""),
+        entry.get("serial", ""),
+        _text(entry["createdTimestamp"]),
+        "no end" if end is None else _text(end),
         entry.get("reason", ""),
     )
 
@@ -123,8 +130,23 @@ def _text(milliseconds: int) -> str:
     return instant_text(_EPOCH + timedelta(milliseconds=milliseconds))
 
 
-deny.add_command(
-    list_command(
-        _kind, "List the denied certificates of a realm, oldest first.", row=_row, values="entries"
-    )
-)
+@deny.command("list")
+@on_realm
+@page_options("entries", 10_000)
+@output_option
+async def list_entries(operator: RealmOperator, *, first: int, maximum: int, output: str) -> None:
+    """List the denied certificates of a realm, oldest first.
+
+    The subject is that of a certificate that was seen in the realm.
+    """
+    from gateway.admin.device_listing import list_subjects
+
+    realm = operator.acting.realm
+    found = await operator.resources(_kind()).list_values(realm, first, maximum)
+    if output == "json":
+        echo_document(found)
+        return
+    ids = [entry["id"] for entry in found]
+    subjects = await list_subjects(operator.services.database, realm, ids)
+    heads = ("ID", "SUBJECT", "ISSUER", "SERIAL", "SINCE", "UNTIL", "REASON")
+    show_table(heads, (_row(entry, subjects.get(entry["id"], "")) for entry in found))

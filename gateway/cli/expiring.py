@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gateway.cli.administration import LocalOperator, administer, echo_document, output_option
-from gateway.cli.output import counted, show_rows
+from gateway.cli.output import counted, show_table
 
 if TYPE_CHECKING:
     from gateway.domain.expiry import Expiration
@@ -66,6 +66,8 @@ def expiring(
     now = datetime.now(UTC)
     found = administer(list_expirations)
     _show(found, now, output)
+    if not found and output == "text":
+        click.echo("nothing is known" if everything else f"nothing within {_days(within)}")
     if any(each.is_due(now, within) for each in found):
         ctx.exit(1)
 
@@ -78,7 +80,8 @@ def _show(found: "tuple[Expiration, ...]", now: datetime, output: str) -> None:
         return
     from gateway.representations.certificates import owner_text, renewal_text
 
-    show_rows(
+    heads = ("EXPIRES", "IN", "REALM", "KIND", "SUBJECT", "OWNER", "RENEW")
+    rows = (
         (
             f"{each.expires_at:%Y-%m-%d %H:%M}Z",
             _left(each.expires_at - now),
@@ -86,10 +89,19 @@ def _show(found: "tuple[Expiration, ...]", now: datetime, output: str) -> None:
             each.kind.value,
             each.subject,
             owner_text(each),
-            f"renew: {renewal_text(each)}",
+            renewal_text(each),
         )
         for each in found
     )
+    show_table(heads, rows)
+
+
+def _days(within: timedelta) -> str:
+    """Return the time as it was given: whole days, or hours."""
+    days = within // _UNITS["d"]
+    if days * _UNITS["d"] == within:
+        return counted(days, "day")
+    return counted(within // _UNITS["h"], "hour")
 
 
 def _left(left: timedelta) -> str:
@@ -97,5 +109,5 @@ def _left(left: timedelta) -> str:
     if left < timedelta():
         return "expired"
     if left < _UNITS["d"]:
-        return f"in {counted(left // _UNITS['h'], 'hour')}"
-    return f"in {counted(left // _UNITS['d'], 'day')}"
+        return counted(left // _UNITS["h"], "hour")
+    return counted(left // _UNITS["d"], "day")

@@ -35,6 +35,18 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
         click.echo(_GAP.join(cells).rstrip())
 
 
+def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print the rows below their heads; nothing without rows, and no column that is empty."""
+    found = [tuple(row) for row in rows]
+    if not found:
+        return
+    shown = [any(column) for column in zip(*found, strict=True)]
+    show_rows(
+        tuple(cell for cell, is_shown in zip(row, shown, strict=True) if is_shown)
+        for row in (tuple(heads), *found)
+    )
+
+
 def counted(number: int, what: str) -> str:
     """Return `1 user`, `2 users`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -128,13 +128,18 @@ class PresentedCertificate(CertificateFacts):
     def __post_init__(self) -> None:
         """Write once what each token, event and log line has."""
         names = {Detail.X509_SUBJECT: self.legacy_subject, Detail.X509_ISSUER: self.legacy_issuer}
-        details = {Detail.X509_SERIAL: str(self.serial), **names}
+        details = {Detail.X509_SERIAL: serial_text(self.serial), **names}
         object.__setattr__(self, "event_details", details)
         object.__setattr__(self, "_thumbprint", base64url.encode(self.digest))
 
     @property
     def thumbprint(self) -> str:
         return self._thumbprint
+
+
+def serial_text(serial: int) -> str:
+    """Return a serial number as commands, events, pages and deny lists have it: hexadecimal."""
+    return f"{serial:x}"
 
 
 class ProxyVerdict(StrEnum):

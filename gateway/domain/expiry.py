@@ -175,6 +175,8 @@ MOST_SEEN: Final = 10_000
 """Certificates of one realm that are kept; those that were presented last."""
 KEPT_AFTER_EXPIRY: Final = timedelta(days=7)
 """How long a certificate is listed that has expired."""
+LONGEST_NAMES: Final = 2_000
+"""Characters of alternative names that are kept."""
 LONGEST_NAME: Final = 1_000
 """Characters of a subject or issuer that are kept."""
 
@@ -188,11 +190,18 @@ class Sighting:
     seen_at: datetime
     client: str | None = None
     user_id: str | None = None
+    noted_at: datetime | None = None
+    """The instant, where it is the first sighting of the worker on that day."""
+    token_at: datetime | None = None
+    """The hour in which a token was issued to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenCertificate:
-    """What is kept of a certificate; `id` is its `x5t#S256`, `realm` the name of the realm."""
+    """What is kept of a certificate; `id` is its `x5t#S256`, `realm` the name of the realm.
+
+    The last members are None until a certificate of an earlier version is seen again.
+    """
 
     id: str
     realm: str
@@ -203,6 +212,12 @@ class SeenCertificate:
     last_seen_at: datetime
     client: str | None
     username: str | None
+    serial: int | None = None
+    alternative_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """`uri`, `dns` and `email` names, as many as fit into `LONGEST_NAMES` characters."""
+    first_seen_at: datetime | None = None
+    last_token_at: datetime | None = None
+    """The beginning of the hour of its last token."""
 
 
 def name_digest(leaf: PresentedCertificate) -> str:

@@ -18,6 +18,7 @@ from gateway.domain.certificates import (
     PresentedCertificate,
     ProxyVerdict,
     TrustLevel,
+    serial_text,
 )
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -152,7 +153,7 @@ def _leaf(leaf: PresentedCertificate, key: str) -> dict[str, Any]:
     return {
         **_facts(leaf),
         "issuer": leaf.issuer.rfc4514(),
-        "serial": f"{leaf.serial:x}",
+        "serial": serial_text(leaf.serial),
         "key": key,
         "dns": list(leaf.dns_names),
         "uri": list(leaf.uris),

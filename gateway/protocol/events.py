@@ -57,6 +57,18 @@ _MOMENT: Final = timedelta(microseconds=1)
 """Between an event and those before and after it, so that they are listed in that order."""
 
 
+_WITH_TOKEN: Final = frozenset(
+    {
+        EventType.CLIENT_LOGIN,
+        EventType.CODE_TO_TOKEN,
+        EventType.REFRESH_TOKEN,
+        EventType.OAUTH2_DEVICE_CODE_TO_TOKEN,
+        EventType.TOKEN_EXCHANGE,
+    }
+)
+"""Events of requests that are answered with a token."""
+
+
 class EventRecording:
     """Stores events of realms and passes them to listeners.
 
@@ -79,6 +91,9 @@ class EventRecording:
 
     def answered(self, request: ProtocolRequest) -> None:
         certificate, event, seen = request.certificate, request.event, self._seen_certificates
+        if certificate is not None and event.error is None and event.kind in _WITH_TOKEN:
+            realm_id = request.realm.realm.id
+            seen.note_token(realm_id, certificate.leaf, event.client_id, request.now)
         if certificate is not None and event.error is None and seen.waiting:
             seen.note_use(request.realm.realm.id, certificate.leaf, event.client_id, event.user_id)
         if event.kind is not None or event.changes:

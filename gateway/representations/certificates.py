@@ -22,10 +22,11 @@ from gateway.domain.certificates import (
     DeniedCertificate,
     IssuedSerial,
     certificate_pem,
+    serial_text,
 )
 from gateway.domain.distinguished_names import DistinguishedName, parse_distinguished_name
 from gateway.domain.errors import FieldError
-from gateway.domain.expiry import Expiration, RenewalKind
+from gateway.domain.expiry import Expiration, RenewalKind, SeenCertificate
 from gateway.representations.field_table import FieldTable, Setting, parse_strictly, without_none
 from gateway.representations.refusals import (
     join,
@@ -217,6 +218,7 @@ def _digest(text: str) -> bytes | None:
     return digest if canonical and len(digest) == _SHA256_BYTES else None
 
 
+SEEN_DEVICE: Final = "SeenDeviceRepresentation"
 EXPIRATION: Final = "ExpirationRepresentation"
 _RENEWALS: Final[Mapping[RenewalKind, str]] = {
     RenewalKind.COMMAND: "{}",
@@ -256,3 +258,32 @@ def renewal_text(expiration: Expiration) -> str:
     """Return where to renew it: a command, files and URLs, or a place in words."""
     renewal = expiration.renewal
     return _RENEWALS[renewal.kind].format(renewal.value)
+
+
+def render_seen_certificate(
+    seen: SeenCertificate, *, device: str | None, spiffe_id: str | None, state: str
+) -> dict[str, Any]:
+    """Return the JSON object of a device; days of sightings, and the hour of the last token."""
+    return without_none(
+        {
+            "device": device,
+            "client": seen.client,
+            "user": seen.username,
+            "subject": seen.subject,
+            "spiffeId": spiffe_id,
+            "names": {kind: list(names) for kind, names in seen.alternative_names.items()} or None,
+            "issuer": seen.issuer,
+            "serial": None if seen.serial is None else serial_text(seen.serial),
+            "thumbprint": seen.id,
+            "notBefore": seen.begins_at.isoformat(),
+            "notAfter": seen.expires_at.isoformat(),
+            "firstSeen": _isoformat(seen.first_seen_at),
+            "lastSeen": seen.last_seen_at.date().isoformat(),
+            "lastToken": _isoformat(seen.last_token_at),
+            "state": state,
+        }
+    )
+
+
+def _isoformat(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat(timespec="seconds")

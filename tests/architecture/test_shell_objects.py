@@ -106,7 +106,10 @@ OWN_COMMANDS = {
     ),
     "certs expiring": ("GET certificates/expiring",),
     "certs explain": ("POST certificates/explain",),
-    "certs device list": ("GET clients/{client_id}/device-locks",),
+    "certs device list": (
+        "GET clients/{client_id}/device-locks",
+        "GET certificates/devices",
+    ),
     "certs device lock": ("POST clients/{client_id}/device-locks",),
     "certs device unlock": ("DELETE clients/{client_id}/device-locks",),
     "guard list": ("GET guard/sites",),

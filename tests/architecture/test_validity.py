@@ -58,6 +58,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/admin/site_findings.py": "explains to operators",
     "gateway/admin/users/credentials.py": "sends links, which are checked when opened",
     "gateway/admin/users/lockouts.py": "lists lock-outs",
+    "gateway/admin/device_listing.py": "lists locks of devices",
     "gateway/authentication/account_updates.py": "row lock of a change",
     "gateway/authentication/authenticators/certificates.py": "a new sign-in",
     "gateway/authentication/authenticators/cookie_and_access.py": "a user of the cookie's check",

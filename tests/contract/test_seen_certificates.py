@@ -195,3 +195,45 @@ async def test_a_certificate_that_was_written_today_causes_no_write(database: Sq
         seen.note("demo-id", leaf(), instant)
         await seen.write_sightings()
     assert counted.writes == 2
+
+
+async def of_realm(
+    database: SqlDatabase, client: str | None = None, part: str = ""
+) -> list[SeenCertificate]:
+    async with database.read() as stores:
+        return list(await stores.seen_certificates.list_of_realm("demo-id", client, part, 100))
+
+
+async def test_first_sighting_names_and_last_token_are_kept(database: SqlDatabase) -> None:
+    """A token costs one write an hour, in the batch of the sightings."""
+    await store_realms(database, "demo")
+    seen = SeenCertificates(database)
+    named = replace(leaf(number=0xA1B), uris=("spiffe://acme/a",), emails=("a@acme.example",))
+    hour = NOW.replace(minute=0, second=0, microsecond=0)
+    for minutes in (0, 1, 20):
+        seen.note("demo-id", named, NOW + timedelta(minutes=minutes))
+        seen.note_token("demo-id", named, "till", NOW)
+    assert len(seen.waiting) == 1
+    await seen.write_sightings()
+    (first,) = await of_realm(database)
+    assert (first.serial, first.client, first.first_seen_at) == (0xA1B, "till", NOW)
+    assert first.alternative_names == {"uri": ("spiffe://acme/a",), "email": ("a@acme.example",)}
+    assert first.last_token_at == hour
+
+    seen.note("demo-id", named, NOW + DAY)
+    seen.note_token("demo-id", named, "till", NOW + timedelta(minutes=5))
+    await seen.write_sightings()
+    (second,) = await of_realm(database)
+    assert second == replace(first, last_seen_at=TODAY + DAY)
+    seen.note_token("demo-id", named, "till", NOW + timedelta(hours=30))
+    await seen.write_sightings()
+    (third,) = await of_realm(database)
+    assert third == replace(second, last_token_at=hour + timedelta(hours=30))
+    for client, part, count in (
+        (None, "SPIFFE://acme", 1),
+        (None, "a1b", 1),
+        (None, "%", 0),
+        ("till", "device", 1),
+        ("other", "", 0),
+    ):
+        assert len(await of_realm(database, client, part)) == count, (client, part)

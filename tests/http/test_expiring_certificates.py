@@ -117,12 +117,15 @@ def test_the_command_lists_what_is_due_and_exits_with_1(realm: AdministeredRealm
         return done.output
 
     of_realm = ("--realm", realm.name)
-    lines = run(*of_realm, "--within", "2w", code=1).splitlines()
+    heads, *lines = run(*of_realm, "--within", "2w", code=1).splitlines()
+    assert heads.split() == ["EXPIRES", "IN", "REALM", "KIND", "SUBJECT", "OWNER", "RENEW"]
     names = ["in a set", "registered"]
     assert [line.split("CN=")[1].split("  ")[0] for line in lines] == names
     assert "client by-set" in lines[0]
-    assert "in 4 days" in lines[0]
-    assert run(*of_realm, "--within", "12h", code=0) == ""
+    assert "  4 days  " in lines[0]
+    assert run(*of_realm, "--within", "12h", code=0) == "nothing within 12 hours\n"
+    assert run(*of_realm, "--within", "1d", code=0) == "nothing within 1 day\n"
+    assert json.loads(run(*of_realm, "--within", "1d", "--output", "json", code=0)) == []
     listed = json.loads(run(*of_realm, "--within", "2w", "--output", "json", code=1))
     assert [each["subject"] for each in listed] == [f"CN={name}" for name in names]
     assert "CN=short" in run(*of_realm, "--within", "12h", "--all", code=0)

@@ -3,22 +3,29 @@
 Through the real nginx. Attacks A14, A15, A19.
 """
 
+import json
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx2
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from gateway.domain.realm import DPOP_NONCE
 from tests.support.certificate_clients import CertificateClients, client
-from tests.support.chains import CA, issue
+from tests.support.chains import CA, Node, issue
 from tests.support.dpop import ProofKey
+from tests.support.forked_gateway import run_command
 from tests.support.gateway_process import until
+from tests.support.list_server import list_of
 from tests.support.spec_stack import Stack, protocol
 from tests.support.wire import BOUND, audience, claims_of, device
 
@@ -318,6 +325,77 @@ def test_the_command_line_locks_and_unlocks(fleet: CertificateClients) -> None:
     assert fleet.token("one", "edge").status_code == 200
     fleet.stack.command(gateway, *device, "unlock", _device("one"), *on, code=1)
     fleet.stack.command(gateway, *device, "lock", "spiffe://acme.example/no", *on, code=2)
+
+
+def _listed(fleet: CertificateClients, *options: str) -> list[dict[str, Any]]:
+    (gateway,) = fleet.stack.gateways
+    command = ("certs", "device", "list", "--all", "--realm", fleet.name, "--output", "json")
+    found: list[dict[str, Any]] = json.loads(fleet.stack.command(gateway, *command, *options))
+    return found
+
+
+def test_every_device_that_was_seen_is_listed_with_its_state(
+    fleet: CertificateClients, tmp_path: Path
+) -> None:
+    """Name, numbers and times; good, denied, locked or revoked, by command and admin API."""
+    for number in ("listed", "barred", "stopped"):
+        fleet.issue(number, f"uri:{_device(number)}")
+        _token(fleet, number)
+    parsed = x509.load_pem_x509_certificate(fleet.keeper.animals["listed"].certificate.read_bytes())
+    kept = until(
+        lambda: (
+            {each["device"]: each for each in _listed(fleet, "--client", "edge")}.keys()
+            >= {_device("listed"), _device("barred"), _device("stopped")}
+        ),
+        "the devices are not stored",
+        deadline=30,
+    )
+    assert kept
+    (shown,) = _listed(fleet, "--search", "edge/berlin/listed")
+    assert {name: shown[name] for name in ("device", "client", "spiffeId", "serial", "state")} == {
+        "device": _device("listed"),
+        "client": "edge",
+        "spiffeId": _device("listed"),
+        "serial": f"{parsed.serial_number:x}",
+        "state": "good",
+    }
+    assert {"subject", "issuer", "firstSeen", "lastSeen", "lastToken", "notAfter"} <= shown.keys()
+    (barred,) = _listed(fleet, "--search", "edge/berlin/barred")
+    denied = {"issuer": barred["issuer"], "serial": barred["serial"]}
+    assert fleet.admin("POST", "certificates/denied", denied).is_success
+    path = f"clients/{fleet.id_of('edge')}/device-locks"
+    locked = {"device": _device("stopped"), "seconds": 60}
+    assert fleet.admin("POST", path, locked).is_success
+    states = {
+        each["device"]: each["state"] for each in fleet.admin("GET", "certificates/devices").json()
+    }
+    expected = {"listed": "good", "barred": "denied", "stopped": "locked"}
+    assert {name: states[_device(name)] for name in expected} == expected
+    assert [each["device"] for each in _listed(fleet, "--state", "denied")] == [_device("barred")]
+    assert fleet.admin("GET", "certificates/devices?state=bad").status_code == 400
+    lists = tmp_path / "ca.crl"
+    issuing = fleet.keeper.issuing
+    revoked = list_of(
+        Node(issuing.certificate, issuing.key),
+        parsed,
+        issued=datetime.now(UTC) - timedelta(hours=1),
+    )
+    lists.write_bytes(x509.load_der_x509_crl(revoked).public_bytes(Encoding.PEM))
+    (gateway,) = fleet.stack.gateways
+    command = ("certs", "device", "list", "--all", "--realm", fleet.name)
+    newest = {
+        "PATH": os.environ["PATH"],
+        **fleet.stack.settings[gateway.pid],
+        "REALMGATE_CLIENT_CA_FILE": str(fleet.stack.certificates.folder / "ca.crt"),
+        "REALMGATE_CLIENT_CRL_FILE": str(lists),
+    }
+    done = run_command((*command, "--state", "revoked"), cwd=tmp_path, env=newest, timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[:2] for line in done.stdout.splitlines()[1:]] == [
+        [_device("listed"), "revoked"]
+    ]
+    heads = fleet.stack.command(gateway, *command).splitlines()[0]
+    assert heads.startswith("DEVICE ")
 
 
 def test_a_device_has_its_own_quota(fleet: CertificateClients) -> None:

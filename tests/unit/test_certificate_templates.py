@@ -123,16 +123,10 @@ def test_a_repeated_attribute_names_no_single_device(
 
 
 _NO_DEVICES: tuple[str, ...] = (
-    "sensor-",
-    "sensor-a-b",
-    "Sensor-1",
-    "sensor-1\0",
-    "sensor-1\n",
-    " sensor-1",
-    "1",
+    *("sensor-", "sensor-a-b", "Sensor-1", "sensor-1\0", "sensor-1\n", " sensor-1", "1", ""),
+    *("sensor-1,CN=2", "sensor-1+2", "sensor-..", "sensor-\u0430", "sensor-%31", "sensor-1 "),
+    *(f"sensor-{'1' * 65}", "x-sensor-1"),
 )
-_NO_DEVICES += ("sensor-1,CN=2", "sensor-1+2", "sensor-..", "sensor-\u0430", "sensor-%31", "")
-_NO_DEVICES += (f"sensor-{'1' * 65}", "x-sensor-1", "sensor-1 ")
 
 
 def test_a_value_of_the_subject_fits_exactly_or_not_at_all() -> None:
@@ -163,16 +157,10 @@ def test_addresses_and_opaque_uris_have_templates() -> None:
 
 
 _WRONG: tuple[str, ...] = (
-    "cn:",
-    "cn:device",
-    "cn:{a}-{b}.{c}",
-    "cn:{a}{b}",
-    "cn:x{a}",
-    "cn: {a}",
-    "cn:{a}+{b}",
+    *("cn:", "cn:device", "cn:{a}-{b}.{c}", "cn:{a}{b}", "cn:x{a}", "cn: {a}", "cn:{a}+{b}"),
+    *("cn:{a},{b}", "email:{a}", "email:{a}@b@c", "title:{a}", "ip:{a}", "cn:{a}-\0"),
+    *("subject:CN={a}", "email:{a}@Fleet.example", "cn:{a}-{a}", "sha256:{a}"),
 )
-_WRONG += ("cn:{a},{b}", "email:{a}", "email:{a}@b@c", "title:{a}", "ip:{a}", "cn:{a}-\0")
-_WRONG += ("subject:CN={a}", "email:{a}@Fleet.example", "cn:{a}-{a}", "sha256:{a}")
 
 
 def test_a_template_of_a_part_is_refused_where_it_is_unclear() -> None:

@@ -254,6 +254,17 @@ class SeenCertificateRepository(Protocol):
         is left out that a later one of the same subject and issuer has replaced.
         """
 
+    async def list_of_realm(
+        self, realm_id: str, client: str | None, part: str, most: int
+    ) -> tuple[SeenCertificate, ...]:
+        """Return certificates of a realm, those that were seen last first.
+
+        With a client those that it used last; with `part` those with it in subject or names.
+        """
+
+    async def subjects(self, realm_id: str, ids: Collection[str]) -> Mapping[str, str]:
+        """Return the subjects of certificates by their thumbprints."""
+
     async def summarize(self, now: datetime) -> tuple[ExpirySummary, ...]:
         """Return a summary for each realm, by the same rules."""
 

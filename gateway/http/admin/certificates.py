@@ -5,9 +5,15 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.clients import VIEW_CLIENTS
+from gateway.admin.device_listing import (
+    DeviceListing,
+    DeviceQuery,
+    DeviceState,
+    render_device,
+)
 from gateway.admin.expiry import STANDARD_WINDOW, ExpiryListing
 from gateway.admin.realms import VIEW_REALM
-from gateway.domain.expiry import LONGEST_WINDOW
+from gateway.domain.expiry import LONGEST_WINDOW, MOST_SEEN
 from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.domain.refusals import InvalidRequest
 from gateway.http.admin.operations import (
@@ -21,7 +27,7 @@ from gateway.http.admin.operations import (
 )
 from gateway.http.admin.requests import AdminRequest, document
 from gateway.protocol.certificate_explanation import LONGEST_INPUT, CertificateExplainer
-from gateway.representations.certificates import EXPIRATION, render_expiration
+from gateway.representations.certificates import EXPIRATION, SEEN_DEVICE, render_expiration
 
 _PAGE: Final = 100
 """Entries of a page without `max`."""
@@ -30,6 +36,9 @@ _PAGE: Final = 100
 _DAY: Final = timedelta(days=1)
 _DAYS: Final = "days"
 _ALL: Final = "all"
+_CLIENT: Final = "client"
+_SEARCH: Final = "search"
+_STATE: Final = "state"
 
 
 def expiry_operations(listing: ExpiryListing) -> tuple[Operation, ...]:
@@ -48,6 +57,35 @@ def expiry_operations(listing: ExpiryListing) -> tuple[Operation, ...]:
             lambda r: document(rendered(r)),
             returns=f"[{EXPIRATION}]",
             query=(Query(_DAYS, "integer"), Query(_ALL, "boolean"), *PAGING),
+        ),
+    )
+
+
+def device_operations(listing: DeviceListing) -> tuple[Operation, ...]:
+    """Return the row of the devices that were seen."""
+
+    async def rendered(request: AdminRequest) -> list[dict[str, Any]]:
+        first, maximum = request.page(_PAGE)
+        state = request.text(_STATE)
+        if state and state not in set(DeviceState):
+            raise InvalidRequest(f"{_STATE} is one of {', '.join(DeviceState)}")
+        query = DeviceQuery(
+            client=request.text(_CLIENT) or None,
+            part=request.text(_SEARCH),
+            state=DeviceState(state) if state else None,
+        )
+        most = MOST_SEEN if maximum is None else maximum
+        found = await listing.list_devices(request.realm, query, first, most)
+        return [render_device(each) for each in found]
+
+    rows = Resource(f"{REALM}/certificates/devices", "Devices", VIEW_REALM, MANAGE_REALM)
+    return (
+        rows.get(
+            "",
+            "List the devices that were seen: certificates, last use and state",
+            lambda r: document(rendered(r)),
+            returns=f"[{SEEN_DEVICE}]",
+            query=(Query(_CLIENT), Query(_SEARCH), Query(_STATE), *PAGING),
         ),
     )
 

@@ -1,5 +1,6 @@
 """Tables of certificates: authorities, deny lists, seen certificates, and what expires."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -24,10 +25,12 @@ from gateway.domain.certificates import (
     STORED_DENIED_CERTIFICATES,
     DeniedCertificate,
     DeniedIdentity,
+    PresentedCertificate,
 )
 from gateway.domain.clients import CERTIFICATE_ATTRIBUTES
 from gateway.domain.expiry import (
     LONGEST_NAME,
+    LONGEST_NAMES,
     MOST_SEEN,
     WINDOWS,
     ExpiryKind,
@@ -52,6 +55,7 @@ from gateway.storage.sql.schema import (
 )
 from gateway.storage.sql.schema import denied_certificates as entries
 from gateway.storage.sql.schema import seen_certificates as seen
+from gateway.storage.sql.text_search import may_contain
 from gateway.storage.sql.transaction import (
     SqlRepository,
     Transaction,
@@ -172,6 +176,13 @@ _IS_RENEWED: Final = exists().where(
 )
 
 
+_ACCOUNT: Final = and_(
+    users.c.realm_id == seen.c.realm_id,
+    users.c.id == seen.c.user_id,
+    users.c.service_account_client.is_(None),
+)
+
+
 class SqlSeenCertificates(SqlRepository):
     """SeenCertificateRepository on SQL."""
 
@@ -191,10 +202,13 @@ class SqlSeenCertificates(SqlRepository):
         is_news = or_(
             seen.c.last_seen_at < sent.last_seen_at,
             and_(seen.c.client.is_(None), sent.client.is_not(None)),
+            seen.c.last_token_at < sent.last_token_at,
+            and_(seen.c.last_token_at.is_(None), sent.last_token_at.is_not(None)),
+            seen.c.serial.is_(None),
         )
         used_by = {
             name: func.coalesce(sent[name], seen.c[name]).label(name)
-            for name in ("client", "user_id")
+            for name in ("client", "user_id", "last_token_at", "serial", "alternative_names")
         }
         statement = insert.on_conflict_do_update(
             index_elements=["realm_id", "id"],
@@ -208,15 +222,10 @@ class SqlSeenCertificates(SqlRepository):
     async def list_certificates(
         self, realm: str | None, now: datetime, within: timedelta | None, most: int
     ) -> tuple[SeenCertificate, ...]:
-        account = and_(
-            users.c.realm_id == seen.c.realm_id,
-            users.c.id == seen.c.user_id,
-            users.c.service_account_client.is_(None),
-        )
         rows = (
             select(seen, realms.c.name.label("realm"), users.c.username)
             .join(realms, realms.c.id == seen.c.realm_id)
-            .outerjoin(users, account)
+            .outerjoin(users, _ACCOUNT)
             .where(~_IS_RENEWED)
             .order_by(seen.c.expires_at, seen.c.id)
             .limit(most)
@@ -226,6 +235,35 @@ class SqlSeenCertificates(SqlRepository):
         if within is not None:
             rows = rows.where(_is_due(now, within))
         return await self._transaction.read_rows(rows, _parse_seen_certificate)
+
+    async def list_of_realm(
+        self, realm_id: str, client: str | None, part: str, most: int
+    ) -> tuple[SeenCertificate, ...]:
+        rows = (
+            select(seen, realms.c.name.label("realm"), users.c.username)
+            .join(realms, realms.c.id == seen.c.realm_id)
+            .outerjoin(users, _ACCOUNT)
+            .where(seen.c.realm_id == realm_id)
+            .order_by(seen.c.last_seen_at.desc(), seen.c.subject, seen.c.id)
+            .limit(most)
+        )
+        if client is not None:
+            rows = rows.where(seen.c.client == client)
+        if part:
+            named = (seen.c.subject, seen.c.alternative_names, seen.c.id, seen.c.serial)
+            rows = rows.where(or_(*(may_contain(column, part) for column in named)))
+        return await self._transaction.read_rows(rows, _parse_seen_certificate)
+
+    async def subjects(self, realm_id: str, ids: Collection[str]) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for some in portions(sorted(ids)):
+            rows = select(seen.c.id, seen.c.subject).where(
+                seen.c.realm_id == realm_id, seen.c.id.in_(some)
+            )
+            found |= dict(
+                await self._transaction.read_rows(rows, lambda row: (row.id, row.subject))
+            )
+        return found
 
     async def summarize(self, now: datetime) -> tuple[ExpirySummary, ...]:
         counts = [func.sum(case((_is_due(now, window), 1), else_=0)) for window in WINDOWS.values()]
@@ -269,6 +307,10 @@ def _render_sighting(sighting: Sighting) -> dict[str, Any]:
         "watched_from": watched_from(leaf.not_before, leaf.not_after),
         "expires_at": leaf.not_after,
         "last_seen_at": sighting.seen_at,
+        "serial": leaf.serial,
+        "alternative_names": _names(leaf),
+        "first_seen_at": sighting.noted_at,
+        "last_token_at": sighting.token_at,
         "client": _storable(sighting.client),
         "user_id": _storable(sighting.user_id),
     }
@@ -284,8 +326,27 @@ def _shortened(name: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
+def _names(leaf: PresentedCertificate) -> str:
+    """Return the alternative names as JSON: the first ones where they are many."""
+    found: dict[str, list[str]] = {}
+    left = LONGEST_NAMES
+    named = [("uri", name) for name in leaf.uris]
+    named += [("dns", name) for name in leaf.dns_names]
+    named += [("email", name) for name in leaf.emails]
+    for kind, name in named:
+        left -= len(name)
+        if left < 0:
+            break
+        found.setdefault(kind, []).append(name)
+    return json.dumps(found)
+
+
 def _parse_seen_certificate(row: Any) -> SeenCertificate:
-    return SeenCertificate(**values_of(row, SeenCertificate.__dataclass_fields__))
+    values = values_of(row, SeenCertificate.__dataclass_fields__)
+    names = json.loads(values["alternative_names"] or "{}")
+    return SeenCertificate(
+        **{**values, "alternative_names": {kind: tuple(some) for kind, some in names.items()}}
+    )
 
 
 def _summary(row: Any) -> ExpirySummary:
