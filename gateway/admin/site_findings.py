@@ -10,8 +10,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
-from gateway.domain.clients import Client
-from gateway.domain.clients.redirect_uris import RedirectUris, origins_of
+from gateway.domain.clients import Client, RedirectUris, origins_of
 from gateway.domain.forward_auth import (
     AcceptedCredential,
     Rule,
