@@ -1,4 +1,4 @@
-"""Runs the rows, prints their table, writes results.json and docs/performance.md."""
+"""Runs the rows, prints their table, writes results.json and docs/performance*.md."""
 
 import argparse
 import json
@@ -103,7 +103,7 @@ def _arguments() -> argparse.Namespace:
         prog="scripts/bench",
         description="Measure Realmgate on this machine. Without options: most of an hour.",
         epilog="On a machine left alone, what was measured replaces its rows in bench/results.json"
-        " and the tables of docs/performance.md; --quick replaces nothing.",
+        " and the tables of docs/performance*.md; --quick replaces nothing.",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="short rounds, rough figures")

@@ -1,12 +1,14 @@
-"""The generated parts of docs/performance.md: a summary, and the tables of a whole run."""
+"""The generated tables of docs/performance.md (summary) and docs/performance-results.md."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from bench.figures import number
 from bench.workspace import ROOT
 
-_PAGE = ROOT / "docs" / "performance.md"
+_SUMMARY_PAGE: Final = ROOT / "docs" / "performance.md"
+_RESULTS_PAGE: Final = ROOT / "docs" / "performance-results.md"
 _SUMMARY_MARKS: Final = (
     "<!-- summary of scripts/bench, written by it -->",
     "<!-- end of the summary -->",
@@ -39,9 +41,13 @@ _SUMMARY: Final = (
 
 def write_report(document: dict[str, Any]) -> None:
     """Replace the text between the marks of the summary and of the results."""
-    text = _PAGE.read_text(encoding="utf-8")
-    text = _between(text, _SUMMARY_MARKS, "\n".join(_summary(document)))
-    _PAGE.write_text(_between(text, _RESULT_MARKS, _results(document)), encoding="utf-8")
+    _replace(_SUMMARY_PAGE, _SUMMARY_MARKS, "\n".join(_summary(document)))
+    _replace(_RESULTS_PAGE, _RESULT_MARKS, _results(document))
+
+
+def _replace(page: Path, marks: tuple[str, str], content: str) -> None:
+    text = page.read_text(encoding="utf-8")
+    page.write_text(_between(text, marks, content), encoding="utf-8")
 
 
 def _between(text: str, marks: tuple[str, str], content: str) -> str:
@@ -71,7 +77,7 @@ def _results(document: dict[str, Any]) -> str:
     )
     parts = [measured]
     for name, row in document["rows"].items():
-        parts.append(f"### {row['title']} (`{name}`)")
+        parts.append(f"## {row['title']} (`{name}`)")
         parts.append(f"{row['how']} Measured at {row['measured_at']}, commit {row['commit']}.")
         lines = [_line(figure) for figure in row["figures"]]
         parts.append("\n".join(["| | | gate (stretch) | |", "|---|---:|---|---|", *lines]))

@@ -6,6 +6,7 @@ it is given.
 
 import json
 import os
+import resource
 import secrets
 import subprocess
 import sys
@@ -296,6 +297,19 @@ def seconds_to_ready(site: Site) -> float:
     ) as process:
         until(lambda: is_ready(port), "the gateway", process, log)
         return time.perf_counter() - began
+
+
+def processor_seconds_of_command(site: Site, *arguments: str) -> float:
+    """Return the processor time of a command on the database of the site, user and system."""
+    before = _of_children()
+    environment = site.environment()
+    output_of([_REALMGATE, *arguments], cores=SERVER_CORES, seconds=60, environment=environment)
+    return _of_children() - before
+
+
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def seconds_to_help() -> float:

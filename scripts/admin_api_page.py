@@ -1,4 +1,4 @@
-"""Generates the tables of docs/admin-api.md: every operation, what it does, and who may call it.
+"""Generates the tables of docs/admin-api-operations.md: operations, states and roles.
 
 `python -m scripts.admin_api_page`; with `--check` it only reports whether the page is current.
 """
@@ -12,10 +12,10 @@ from gateway.http.admin.operations import REALM, Decided, Operation, State
 from scripts.admin_operations import read_operations
 from scripts.generated_page import with_tables, write_or_check
 
-PAGE = Path(__file__).parents[1] / "docs" / "admin-api.md"
-_TITLE = "\n### {tag}\n\n| method | path | operation | state | roles |\n|---|---|---|---|---|\n"
+PAGE = Path(__file__).parents[1] / "docs" / "admin-api-operations.md"
+_TITLE = "\n## {tag}\n\n| method | path | operation | state | roles |\n|---|---|---|---|---|\n"
 _UNSUPPORTED = """
-### Not supported
+## Not supported
 
 <details>
 <summary>{count} operations of Keycloak that answer 501 or 404, by reason</summary>
@@ -73,7 +73,7 @@ def _who(row: Operation) -> str:
         for roles in (row.allowed, row.also)
         if roles
     ]
-    every = ["[every right](#settings-that-prove-accounts)"] if row.proven else []
+    every = ["[every right](admin-api.md#settings-that-prove-accounts)"] if row.proven else []
     return " *and* ".join([*needed, *every])
 
 

@@ -61,7 +61,7 @@ def _prose(page: Path) -> str:
 def main() -> int:
     """Print dead links; returns the exit code."""
     dead = list(dead_links(ROOT))
-    print("\n".join(dead))
+    print(*dead, sep="\n", end="\n" if dead else "")
     return 1 if dead else 0
 
 

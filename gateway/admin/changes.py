@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, ParamSpec, TypeGuard
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeGuard
 
 import orjson
 
@@ -26,8 +26,9 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound, PreconditionFailed
-from gateway.representations.events import recorded
-from gateway.representations.field_table import FieldTable
+
+if TYPE_CHECKING:
+    from gateway.representations.field_table import FieldTable
 
 Given = ParamSpec("Given")
 
@@ -76,7 +77,7 @@ class _Noted:
     resource: ResourceType
     path: str | None
     representation: object
-    fields: FieldTable | None
+    fields: "FieldTable | None"
 
 
 class Change:
@@ -135,7 +136,7 @@ class Change:
         resource: ResourceType,
         path: str | None = None,
         representation: object = None,
-        fields: FieldTable | None = None,
+        fields: "FieldTable | None" = None,
     ) -> None:
         """Note the event; `representation` is the JSON that was sent, with its secrets.
 
@@ -217,6 +218,9 @@ class Administration:
 
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:
+    # Loaded with the first event: the tables of all representations take 80 ms.
+    from gateway.representations.events import recorded  # noqa: PLC0415 - see above
+
     return [
         None
         if one.representation is None

@@ -83,7 +83,7 @@ async def notify_previous_address(update: AccountUpdate, realm: Realm, after: Us
 
     An attacker with the account must not move it to another mailbox unnoticed. The mail is queued
     in the transaction of the change, in the language that the user had before, and does not name
-    the new address. docs/users.md#changes-of-an-address
+    the new address. docs/registration-and-recovery.md#changes-of-an-address
     """
     before, now = update.user, update.now
     if before.email is None or before.email == after.email or not can_send_mails(realm):

@@ -40,7 +40,7 @@ from gateway.authentication.engine.proofs import (
 )
 from gateway.authentication.engine.required_action import (
     ACTION_STATUS,
-    PendingActions,
+    ExpiredPasswords,
     RequiredActions,
 )
 from gateway.authentication.engine.sign_in import (
@@ -99,8 +99,8 @@ class SignInEngine:
         acting = authenticators(services)
         self._steps = FlowSteps(acting, conditions(services, acting), services.accounts)
         self._lockouts = PermanentLockouts(services.database, services.invalidation)
-        pending = PendingActions(services.database, services.accounts)
-        self._actions = RequiredActions(services.accounts, pending, required_actions(services))
+        expired = ExpiredPasswords(services.database, services.accounts)
+        self._actions = RequiredActions(services.accounts, expired, required_actions(services))
 
     async def begin(
         self, context: SignInContext, session: AuthenticationSession, *, stored: bool = True

@@ -215,11 +215,8 @@ class Validity:
             raise NoLongerValid(Cause.DEVICE_LOCKED)
 
     async def _require_not_locked_out(self, realm: Realm, user: User, now: datetime) -> None:
-        """Raise NoLongerValid where failed sign-ins have locked the user out.
-
-        A service account has no password to be guessed, so it is never locked out.
-        """
-        if not realm.brute_force.protected or user.service_account_client is not None:
+        """Raise NoLongerValid where failed sign-ins have locked the user out."""
+        if not may_be_locked_out(realm, user):
             return
         if (await self._failures.record(realm.id, user.id)).is_locked(now):
             raise NoLongerValid(Cause.USER_LOCKED_OUT)
@@ -294,6 +291,14 @@ def usable_service_account(client: ClientEntry) -> User | None:
     if account is None or not account.enabled or not client.client.service_accounts_enabled:
         return None
     return account
+
+
+def may_be_locked_out(realm: Realm, user: User) -> bool:
+    """Tell whether failed sign-ins lock the user out.
+
+    A service account has no password to be guessed, so it is never locked out.
+    """
+    return realm.brute_force.protected and user.service_account_client is None
 
 
 def require_usable_user(user: UserEntry | None) -> UserEntry:

@@ -1,25 +1,14 @@
 """Builds every administrative use case of a worker, each once, and the table of its operations."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import chain
-from pathlib import Path
 
 from gateway.admin.access import AdminAccess
 from gateway.admin.client_scope_evaluation import ScopeEvaluation
 from gateway.admin.client_scopes import ClientScopeAdministration
 from gateway.admin.clients import (
     ClientAdministration,
-    ClientCertificateAdministration,
-    ClientDevices,
-    ClientListing,
-    ClientNodes,
-    ClientPolicies,
-    ClientSecrets,
     ClientUseCases,
-    MapperOwnerKind,
-    ProtocolMapperAdministration,
-    ScopeAdministration,
-    SectorIdentifiers,
 )
 from gateway.admin.components import Components
 from gateway.admin.expiry import ExpiryListing
@@ -28,24 +17,11 @@ from gateway.admin.flows import (
     FlowUseCases,
     RequiredActionAdministration,
 )
-from gateway.admin.key_rotation import RealmKeys
 from gateway.admin.keys import KeyComponents
 from gateway.admin.realm_files import (
-    GatewayNames,
-    ImportDryRun,
     PartialExport,
     PartialImport,
-    RealmCreation,
     RealmFileUseCases,
-    RealmImport,
-    UserImport,
-)
-from gateway.admin.realms import (
-    Localizations,
-    RealmAdministration,
-    RealmListing,
-    RealmUseCases,
-    RealmViews,
 )
 from gateway.admin.registration import (
     ClientRegistration,
@@ -65,12 +41,12 @@ from gateway.bootstrap.accounts import (
     session_administration,
     user_use_cases,
 )
+from gateway.bootstrap.administration import client_use_cases, realm_creation, realm_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, certificate_explainer
 from gateway.bootstrap.services import Services, resource_administration
-from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.http.admin.certificates import expiry_operations, explanation_operations
-from gateway.http.admin.client_scopes import client_scope_operations
+from gateway.http.admin.client_scopes import client_scope_operations, evaluation_operations
 from gateway.http.admin.clients import client_operations, registration_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
@@ -83,10 +59,9 @@ from gateway.http.admin.roles import role_operations
 from gateway.http.admin.server_info import ServerInformation, server_operations
 from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import user_operations
-from gateway.http.realm_endpoint import RealmContext
+from gateway.http.realm_endpoint import RealmContext, realm_url
 from gateway.http.registration_requests import RegistrationRequests
-from gateway.listeners import LISTENERS
-from gateway.protocol.claims import MAPPER_TYPES, check_mapper
+from gateway.protocol.claims import MAPPER_TYPES
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.impersonation import Impersonation
 from gateway.protocol.sender_constraint import SenderConstraint
@@ -103,34 +78,12 @@ def components(services: Services) -> Components:
     return Components(services.database, kinds)
 
 
-def realm_keys(services: Services) -> RealmKeys:
-    """Return what rotates and disables keys."""
-    return RealmKeys(services.changes, services.keys)
-
-
 def flow_use_cases(services: Services) -> FlowUseCases:
     """Return every use case of authentication flows and required actions."""
     changes = services.changes
     return FlowUseCases(
         administration=FlowAdministration(changes),
         required_actions=RequiredActionAdministration(changes),
-    )
-
-
-def realm_use_cases(services: Services) -> RealmUseCases:
-    """Return every use case of realms."""
-    database = services.database
-    return RealmUseCases(
-        listing=RealmListing(database, RealmViews(database, services.invalidation)),
-        administration=RealmAdministration(
-            changes=services.changes,
-            keys=services.keys,
-            mail=services.mail,
-            online_sessions=services.online_sessions,
-            login_failures=services.login_failures,
-            listeners=services.listeners.names,
-        ),
-        localizations=Localizations(services.changes),
     )
 
 
@@ -147,60 +100,6 @@ def realm_file_use_cases(services: Services, clients: ClientAdministration) -> R
             gate=new_passwords(services),
             online_sessions=services.online_sessions,
         ),
-    )
-
-
-def realm_creation(services: Services) -> RealmCreation:
-    """Return what creates a realm from its document."""
-    return RealmCreation(
-        database=services.database,
-        changes=services.changes,
-        keys=services.keys,
-        authorities=X509AuthorityParser(),
-        passwords=services.passwords,
-        gate=new_passwords(services),
-        clock=services.clock,
-    )
-
-
-def realm_import(services: Services, themes: Path | None = None) -> RealmImport:
-    """Return what imports realm files; `themes` is the folder of the operator's themes."""
-    return RealmImport(
-        database=services.database,
-        keys=services.keys,
-        authorities=X509AuthorityParser(),
-        passwords=services.passwords,
-        clock=services.clock,
-        invalidation=services.invalidation,
-        blacklists=services.blacklists,
-        gateway=_gateway_names(themes),
-    )
-
-
-def _gateway_names(themes: Path | None) -> GatewayNames:
-    names = () if themes is None else (each.name for each in themes.iterdir() if each.is_dir())
-    return GatewayNames(tuple(sorted(names)), tuple(LISTENERS))
-
-
-def import_dry_run(services: Services, themes: Path | None = None) -> ImportDryRun:
-    """Return what compares realm files with what is stored; `themes` as for `realm_import`."""
-    return ImportDryRun(
-        database=services.database,
-        keys=services.keys,
-        authorities=X509AuthorityParser(),
-        clock=services.clock,
-        blacklists=services.blacklists,
-        gateway=_gateway_names(themes),
-    )
-
-
-def user_import(services: Services) -> UserImport:
-    """Return what imports users from a file of any size."""
-    return UserImport(
-        database=services.database,
-        passwords=services.passwords,
-        clock=services.clock,
-        blacklists=services.blacklists,
     )
 
 
@@ -236,6 +135,53 @@ def registration_requests(
     )
 
 
+def object_operations(
+    services: Services,
+    tokens: RegistrationTokens,
+    clients: ClientUseCases,
+    issuer: Callable[[str], str],
+) -> tuple[Operation, ...]:
+    """Return the operations on the objects of a realm, which commands offer as well.
+
+    `issuer` returns that of a realm by its name.
+    """
+    sessions, flows = session_administration(services), flow_use_cases(services)
+    scopes = ClientScopeAdministration(services.changes)
+    evaluation = ScopeEvaluation(services.database, services.directory, ClaimsPreview())
+    files = realm_file_use_cases(services, clients.administration)
+    keys = KeyComponents(services.changes, services.keys)
+    mails = UserActionMails(services.changes, services.directory, issuer)
+    return (
+        *realm_operations(realm_use_cases(services), files, flows.required_actions),
+        *session_operations(sessions),
+        *user_operations(user_use_cases(services), sessions, mails),
+        *group_operations(group_administration(services)),
+        *role_operations(role_administration(services)),
+        *client_operations(clients, sessions),
+        *client_scope_operations(scopes, clients),
+        *evaluation_operations(evaluation, issuer, services.clock),
+        *registration_operations(registration_use_cases(services, tokens)),
+        *component_operations(components(services), keys),
+        *flow_operations(flows),
+        *chain.from_iterable(
+            resource_operations(resource_administration(services, kind))
+            for kind in resource_kinds(X509AuthorityParser())
+        ),
+        *event_operations(event_administration(services)),
+    )
+
+
+def operator_operations(services: Services, public_url: str) -> tuple[Operation, ...]:
+    """Return the operations that commands offer, those that are not supported included."""
+
+    def issuer(realm_name: str) -> str:
+        return realm_url(public_url, realm_name)
+
+    tokens = RegistrationTokens(services.directory, issuer)
+    clients = client_use_cases(services)
+    return (*object_operations(services, tokens, clients, issuer), *unsupported_operations())
+
+
 def admin_operations(
     services: Services,
     tokens: RegistrationTokens,
@@ -249,60 +195,15 @@ def admin_operations(
     login_themes: Collection[str],
 ) -> tuple[Operation, ...]:
     """Return the operations of the admin API; names of listeners and themes."""
-    database, every_component = services.database, components(services)
-    sessions = session_administration(services)
-    scopes = ClientScopeAdministration(services.changes)
-    evaluation = ScopeEvaluation(database, services.directory, ClaimsPreview())
-    files = realm_file_use_cases(services, clients.administration)
     information = ServerInformation(
-        every_component, context.clock, listeners=listeners, login_themes=login_themes
+        components(services), context.clock, listeners=listeners, login_themes=login_themes
     )
-    flows = flow_use_cases(services)
+    impersonation = Impersonation(sign_in_sessions, services.database)
     return (
-        *realm_operations(realm_use_cases(services), files, flows.required_actions),
-        *session_operations(sessions),
-        *user_operations(
-            user_use_cases(services),
-            sessions,
-            UserActionMails(services.changes, services.directory, context.issuer),
-        ),
-        *ImpersonationEndpoint(Impersonation(sign_in_sessions, database), context).operations(),
-        *group_operations(group_administration(services)),
-        *role_operations(role_administration(services)),
-        *client_operations(clients, sessions),
-        *client_scope_operations(scopes, clients, evaluation, context),
-        *registration_operations(registration_use_cases(services, tokens)),
-        *component_operations(every_component, KeyComponents(services.changes, services.keys)),
-        *flow_operations(flows),
+        *object_operations(services, tokens, clients, context.issuer),
+        *ImpersonationEndpoint(impersonation, context).operations(),
         *expiry_operations(expiry),
         *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
-        *chain.from_iterable(
-            resource_operations(resource_administration(services, kind))
-            for kind in resource_kinds(X509AuthorityParser())
-        ),
-        *event_operations(event_administration(services)),
-        *server_operations(information, AdminAccess(database)),
+        *server_operations(information, AdminAccess(services.database)),
         *unsupported_operations(),
-    )
-
-
-def client_use_cases(services: Services) -> ClientUseCases:
-    """Return every use case of clients."""
-    changes = services.changes
-    sectors = SectorIdentifiers(services.documents, services.database)
-    return ClientUseCases(
-        listing=ClientListing(changes),
-        administration=ClientAdministration(
-            changes, services.clock, services.online_sessions, check_mapper, services.keys, sectors
-        ),
-        secrets=ClientSecrets(changes),
-        nodes=ClientNodes(changes),
-        certificates=ClientCertificateAdministration(changes, CryptographyClientKeys()),
-        devices=ClientDevices(changes, services.device_locks),
-        policies=ClientPolicies(changes),
-        protocol_mappers={
-            kind: ProtocolMapperAdministration(kind, changes, check_mapper, sectors)
-            for kind in MapperOwnerKind
-        },
-        scopes=ScopeAdministration(changes),
     )

@@ -16,9 +16,11 @@ from gateway import __version__
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
-from gateway.bootstrap.admin_api import admin_operations, client_use_cases, registration_requests
+from gateway.bootstrap.admin_api import admin_operations, registration_requests
+from gateway.bootstrap.administration import client_use_cases
 from gateway.bootstrap.client_certificates import (
     ClientCertificates,
+    certificate_lookup,
     client_certificates,
     refusal_explainer,
     with_renewed_certificates,
@@ -46,7 +48,6 @@ from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.routing import build_admin_routes
 from gateway.http.application import build_http_application
-from gateway.http.certificate_lookup import LOOKUPS, LookupOptions
 from gateway.http.certificate_refusal import RefusalPage, build_certificate_refusal_route
 from gateway.http.edge import Edge, ProxyTrust
 from gateway.http.forward_auth.sign_in import build_site_routes
@@ -285,21 +286,9 @@ def find_tracer(settings: Settings) -> Tracer:
     return RecordedTraces()
 
 
-def _lookup_options(settings: Settings) -> LookupOptions:
-    return LookupOptions(
-        header=settings.certificate_header,
-        chain_header=settings.certificate_chain_header,
-        chain_prefix=settings.certificate_chain_prefix,
-        chain_length=settings.certificate_chain_length,
-        verdict_header=settings.certificate_verdict_header,
-        url_encoded=settings.certificate_url_encoded,
-        trust_proxy_verification=settings.trust_proxy_verification,
-    )
-
-
 def _edge(settings: Settings, certificates: ClientCertificates) -> Edge:
     return Edge(
         trust=ProxyTrust(settings.trusted_proxies, settings.proxy_secret),
-        lookup=LOOKUPS[settings.certificate_lookup](_lookup_options(settings)),
+        lookup=certificate_lookup(settings),
         certificates=certificates.parser,
     )

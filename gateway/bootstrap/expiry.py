@@ -5,14 +5,11 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
-
-import structlog
+from typing import TYPE_CHECKING, Final
 
 from gateway.admin.expiry import ExpiryListing, of_certificate
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
-from gateway.crypto.revocation.revocation_decision import RevocationLists
 from gateway.crypto.x509.parse import StoredCertificateReader
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.clock import Clock
@@ -28,8 +25,11 @@ from gateway.domain.expiry import (
     RenewalKind,
 )
 from gateway.domain.limits.caches import SingleFlight
-from gateway.observability.metrics import MOST_REALMS, OTHER, Gauge
 from gateway.settings import Settings, variable
+
+if TYPE_CHECKING:
+    from gateway.crypto.revocation.revocation_decision import RevocationLists
+    from gateway.observability.metrics import Gauge
 
 _OWNERS = (Owner(OwnerKind.SETTINGS),)
 
@@ -71,7 +71,7 @@ def _of_file(
     return of_certificate(kind, facts, realm=None, owners=_OWNERS, renewal=renewal)
 
 
-def _lists(revocation: RevocationLists, settings: Settings) -> Iterator[Expiration]:
+def _lists(revocation: "RevocationLists", settings: Settings) -> Iterator[Expiration]:
     file = settings.client_crl_file
     sources = (*(() if file is None else (str(file),)), *settings.client_crl_urls)
     for authority, issued, expires in revocation.validity():
@@ -109,6 +109,8 @@ def _server_certificate(settings: Settings) -> CertificateFacts | None:
 
 
 def _report(file: str, reason: str) -> None:
+    import structlog
+
     structlog.get_logger().error("server certificate not read", file=file, reason=reason)
 
 
@@ -137,8 +139,10 @@ class ExpiryGauges:
             task = self._surveying.start("", self._survey)
             await asyncio.wait((task,), timeout=_LONGEST_WAIT.total_seconds())
 
-    def read(self) -> Iterator[Gauge]:
+    def read(self) -> "Iterator[Gauge]":
         """Yield the gauges as of now."""
+        from gateway.observability.metrics import Gauge
+
         now = self._clock.now()
         for each in _bounded(self._summaries):
             labels = (("kind", each.kind.value), ("realm", each.realm or ""))
@@ -163,12 +167,16 @@ class ExpiryGauges:
             self._due_at = now + AGE
         except StoreUnavailable as failure:
             self._due_at = now + _PAUSE
+            import structlog
+
             log = structlog.get_logger()
             log.warning("expiry gauges not renewed", store=failure.store)
 
 
 def _bounded(summaries: Iterable[ExpirySummary]) -> Iterable[ExpirySummary]:
     """Return the summaries, those of realms beyond the first by name as one realm, `other`."""
+    from gateway.observability.metrics import MOST_REALMS, OTHER
+
     together: dict[tuple[str, str | None], ExpirySummary] = {}
     named = sorted({each.realm for each in summaries if each.realm is not None})
     shown = {None, *named[:MOST_REALMS]}

@@ -66,6 +66,9 @@ def _require_name(client: Client, leaf: PresentedCertificate) -> None:
     registered, template = client.certificate_authentication, client.devices.template
     name, subject = registered.alternative_name, registered.subject
     if template is not None:
+        problem = template.ambiguity(leaf)
+        if problem is not None:
+            raise NotRegistered(problem)
         _require_one_device(len(template.devices(leaf)))
     elif name is not None:
         if not name.matches(leaf):

@@ -40,6 +40,7 @@ from gateway.domain.certificates import (
 from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.limits.caches import SizedCache, size_of
 from gateway.domain.ports.certificates import (
+    UNKNOWN_ISSUER,
     Authorities,
     AuthorityFactory,
     AuthoritySelection,
@@ -301,7 +302,7 @@ class AnchoredTrust:
         if reason is not None:
             level = TrustLevel.REFUSED
         elif path is None:
-            level, reason = TrustLevel.UNTRUSTED, f"the issuer {evidence.leaf.issuer} is not known"
+            level, reason = TrustLevel.UNTRUSTED, _unknown_issuer(evidence.leaf)
         elif path.origin is AnchorOrigin.SETTINGS and evidence.verdict is not ProxyVerdict.VERIFIED:
             level, reason = TrustLevel.UNTRUSTED, "the proxy did not verify it"
         trusted = path if level is TrustLevel.TRUSTED else None
@@ -339,6 +340,11 @@ class AnchoredTrust:
         self._paths.drop(key)
         (self._refusals if result.authorities is None else self._paths).put(key, result)
         return result
+
+
+def _unknown_issuer(leaf: CertificateFacts) -> str:
+    reason = f"the issuer {leaf.issuer} {UNKNOWN_ISSUER}"
+    return f"it is self-signed: {reason}" if leaf.issuer == leaf.subject else reason
 
 
 def _remembered(found: PathResult) -> _Remembered:

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.admin.access import Acting
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.delivery_queues import OutgoingDeliveries
+    from gateway.admin.events import EventAdministration
     from gateway.admin.expiry import ExpiryListing
     from gateway.admin.groups import GroupAdministration
     from gateway.admin.key_rotation import RealmKeys
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.bootstrap.services import Services
     from gateway.domain.certificates import Authority
     from gateway.domain.clients import Client
+    from gateway.domain.errors import InvalidInput
     from gateway.domain.users import User
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -81,9 +83,15 @@ class LocalOperator:
 
     @property
     def clients(self) -> "ClientUseCases":
-        from gateway.bootstrap.admin_api import client_use_cases
+        from gateway.bootstrap.administration import client_use_cases
 
         return client_use_cases(self.services)
+
+    @property
+    def events(self) -> "EventAdministration":
+        from gateway.bootstrap.accounts import event_administration
+
+        return event_administration(self.services)
 
     @property
     def expiry(self) -> "ExpiryListing":
@@ -101,7 +109,7 @@ class LocalOperator:
 
     @property
     def keys(self) -> "RealmKeys":
-        from gateway.bootstrap.admin_api import realm_keys
+        from gateway.bootstrap.administration import realm_keys
 
         return realm_keys(self.services)
 
@@ -113,7 +121,7 @@ class LocalOperator:
 
     @property
     def realms(self) -> "RealmUseCases":
-        from gateway.bootstrap.admin_api import realm_use_cases
+        from gateway.bootstrap.administration import realm_use_cases
 
         return realm_use_cases(self.services)
 
@@ -154,14 +162,17 @@ class LocalOperator:
         """
         from gateway.admin.access import find_realm, operator
         from gateway.domain.errors import RealmNotFound
+        from gateway.representations.refusals import suggestion
 
-        try:
-            async with self.services.database.read() as stores:
+        async with self.services.database.read() as stores:
+            try:
                 return operator(await find_realm(stores, realm_name))
-        except RealmNotFound as error:
-            if option is None:
-                raise
-            raise click.BadParameter(str(error), param_hint=option) from error
+            except RealmNotFound as error:
+                known = [realm.name for realm in await stores.realms.list_realms()]
+                text = f"{error}{suggestion(realm_name, known)}"
+        if option is None:
+            raise RealmNotFound(text)
+        raise click.BadParameter(text, param_hint=option)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,20 +182,57 @@ class RealmOperator(LocalOperator):
     acting: "Acting"
 
     async def user(self, name: str) -> "User":
-        """Return the user with that name or id; raises InvalidInput."""
+        """Return the user with that name or id; raises InvalidInput with the nearest name."""
         from gateway.admin.access import find_user
+        from gateway.domain.errors import InvalidInput
+        from gateway.domain.users import UserQuery
 
+        realm = self.acting.realm
         async with self.services.database.read() as stores:
-            return await find_user(stores, self.acting.realm, name)
+            try:
+                return await find_user(stores, realm, name)
+            except InvalidInput as error:
+                known = [
+                    user.username
+                    for part in _parts_of(name)
+                    for user in await stores.users.search_users(
+                        realm.id, UserQuery(search=part), 0, _MOST_NEAR
+                    )
+                ]
+                raise _with_suggestion(error, name, known) from None
 
     async def client(self, client_id: str) -> "Client":
-        """Return the client with that public name; raises NotFound."""
-        from gateway.admin.access import existing
+        """Return the client with that public name; raises NotFound with the nearest name."""
+        from gateway.domain.refusals import NotFound
+        from gateway.representations.refusals import suggestion
 
         realm = self.acting.realm
         async with self.services.database.read() as stores:
             found = await stores.clients.find_by_client_id(realm.id, client_id)
-        return existing(found, f"there is no client {client_id!r} in {realm.name}")
+        if found is not None:
+            return found
+        known = [each.client_id for each in await self.clients.listing.clients(realm, "")]
+        nearest = suggestion(client_id, known)
+        raise NotFound(f"there is no client {client_id!r} in {realm.name}{nearest}")
+
+
+_MOST_NEAR = 100
+"""Users that are compared with an unknown name, of each search."""
+
+
+def _parts_of(name: str) -> tuple[str, ...]:
+    """Return the searches that find names like this one: by its beginning, and by its middle."""
+    return (name[:2], f"*{name[1:4]}*") if len(name) > 1 else (name,)
+
+
+def _with_suggestion(error: "InvalidInput", name: str, known: Collection[str]) -> "InvalidInput":
+    from gateway.domain.errors import InvalidInput
+    from gateway.representations.refusals import suggestion
+
+    nearest = suggestion(name, known)
+    return InvalidInput(
+        tuple(replace(each, sentence=f"{each.sentence}{nearest}") for each in error.errors)
+    )
 
 
 def administer(work: Callable[[LocalOperator], Awaitable[Result]]) -> Result:
@@ -269,7 +317,7 @@ def confirm_removal(what: str, *, yes: bool) -> None:
         click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
 
 
-def echo_document(document: Mapping[str, Any] | list[dict[str, Any]]) -> None:
+def echo_document(document: Mapping[str, Any] | Sequence[object]) -> None:
     """Print JSON."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

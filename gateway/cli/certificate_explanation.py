@@ -13,7 +13,7 @@ import click
 
 from gateway.cli.administration import LocalOperator, administer, echo_document, output_option
 from gateway.cli.installation import installed_settings
-from gateway.cli.output import show_rows
+from gateway.cli.output import counted, show_rows
 from gateway.cli.secret_input import read_whole
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def explain(
 ) -> None:
     """Explain why a gateway accepts or refuses the first certificate of CERT, which is PEM or DER.
 
-    Other certificates of the file count as sent with it.
+    Other certificates of the file count as sent with it, where the proxy of the settings passes
+    them on: nginx passes the certificate alone.
     """
     from gateway.protocol.certificate_explanation import LONGEST_INPUT
 
@@ -95,12 +96,26 @@ def _show(document: dict[str, Any]) -> None:
             ("decision", decision),
             *([] if failed is None else [("failed", failed), ("reason", document["reason"])]),
             *([] if document["note"] is None else [("note", document["note"])]),
+            *_of_proxy(document),
         ]
     )
     for title, rows in _sections(document):
         if rows:
             click.echo(f"\n{title}")
             show_rows(("", f"  {label}", value) for label, value in rows)
+
+
+def _of_proxy(document: dict[str, Any]) -> Iterator[_Row]:
+    """Yield that certificates of the file do not reach the gateway."""
+    ignored = document["ignoredCertificates"]
+    if ignored:
+        further = counted(ignored, "further certificate")
+        text = (
+            f"{document['lookup']} passes the certificate alone: {further} of the file"
+            f" {'does' if ignored == 1 else 'do'} not count; register authorities by realmgate"
+            " certs authority add"
+        )
+        yield "proxy", text
 
 
 def _sections(document: dict[str, Any]) -> Iterator[tuple[str, list[_Row]]]:

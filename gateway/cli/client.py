@@ -13,6 +13,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
+from gateway.cli.object_commands import add_object_commands
 from gateway.cli.output import show_rows
 from gateway.cli.secret_input import read_secret
 
@@ -159,3 +160,6 @@ def _secret(file: Any, *, prompted: bool) -> dict[str, str]:
     if file is None and not prompted:
         return {}
     return {"secret": read_secret(file, "Client secret", "--secret-file")}
+
+
+add_object_commands(client, "client")

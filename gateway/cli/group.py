@@ -4,15 +4,19 @@ from typing import Any
 
 import click
 
+from gateway.cli.admin_objects import GROUP
+from gateway.cli.admin_rows import AdminRows
 from gateway.cli.administration import (
     RealmOperator,
     confirm_removal,
     echo_document,
     on_realm,
     output_option,
+    page_options,
     set_option,
     yes_option,
 )
+from gateway.cli.object_commands import add_object_commands
 from gateway.cli.output import show_rows
 
 _group = click.argument("path", metavar="/PATH")
@@ -83,11 +87,55 @@ async def delete(operator: RealmOperator, path: str, *, yes: bool) -> None:
     click.echo(f"group {path}: removed")
 
 
-async def _found(operator: RealmOperator, path: str) -> dict[str, Any]:
-    from gateway.domain.refusals import NotFound
+@group.command(short_help="List, add and remove the members of a group.")
+@_group
+@on_realm
+@click.option("--add", multiple=True, metavar="USER", help="Add this user. Repeatable.")
+@click.option("--remove", multiple=True, metavar="USER", help="Remove this user. Repeatable.")
+@page_options("members", 10_000)
+@output_option
+async def members(
+    operator: RealmOperator,
+    path: str,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    *,
+    first: int,
+    maximum: int,
+    output: str,
+) -> None:
+    """List the members of the group at /PATH, after adding and removing some.
 
-    acting = operator.acting
-    try:
-        return await operator.groups.get_group_at_path(acting.realm, acting.rights, path)
-    except NotFound:
-        raise NotFound(f"there is no group {path} in {acting.realm.name}") from None
+    Members of groups below it are not listed.
+    """
+    from gateway.admin.access import ListingPage
+
+    group_id = (await _found(operator, path))["id"]
+    joining = [(await operator.user(name)).id for name in add]
+    leaving = [(await operator.user(name)).id for name in remove]
+    of_users = operator.users.groups
+    for user_id in joining:
+        await of_users.join_group(operator.acting, user_id, group_id)
+    for user_id in leaving:
+        await of_users.leave_group(operator.acting, user_id, group_id)
+    page = ListingPage(first, maximum)
+    found = await operator.groups.list_members(operator.acting.realm, group_id, page, brief=True)
+    if output == "json":
+        echo_document(found)
+        return
+    show_rows(
+        (
+            item["username"],
+            item.get("email") or "",
+            "" if item["enabled"] else "disabled",
+            item["id"],
+        )
+        for item in found
+    )
+
+
+async def _found(operator: RealmOperator, path: str) -> dict[str, Any]:
+    return await AdminRows(operator).find(GROUP, path, {})
+
+
+add_object_commands(group, "group")

@@ -23,7 +23,7 @@ from gateway.cli.administration import (
     yes_option,
 )
 from gateway.cli.installation import installed_settings
-from gateway.cli.output import counted, show_rows
+from gateway.cli.output import counted, show_rows, visible
 from gateway.cli.secret_input import read_secret, read_whole
 
 if TYPE_CHECKING:
@@ -272,15 +272,24 @@ def show(name: str, realm: str | None) -> None:
 
 @guard.command("set", short_help="Create or replace a site of a realm.")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--create-client",
+    is_flag=True,
+    help="Create the client that signs browsers in, named as the site where FILE names none; an"
+    " existing one gets the redirect URIs that it lacks.",
+)
 @on_realm
-async def set_(operator: RealmOperator, file: str) -> None:
+async def set_(operator: RealmOperator, file: str, *, create_client: bool) -> None:
     """Create or replace the site of a realm that FILE describes: JSON, or TOML by its ending.
 
-    FILE is - for JSON from standard input.
+    FILE is - for JSON from standard input. What the site names and does not exist is a warning on
+    standard error.
     """
     from gateway.representations.sites import parse_site
 
     document, acting = _parsed(file), operator.acting
+    if create_client and isinstance(document, dict) and not document.get("client"):
+        document = {**document, "client": document.get("name")}
     site = parse_site(document, realm=acting.realm.name)
     sites = operator.sites
     known = {each["name"] for each in await sites.list_values(acting.realm)}
@@ -289,6 +298,46 @@ async def set_(operator: RealmOperator, file: str) -> None:
     else:
         await sites.create_value(acting, document)
     click.echo(f"site {site.name}: {'replaced' if site.name in known else 'created'}")
+    if create_client:
+        await _create_site_client(operator, site)
+    await _warn(operator, site)
+
+
+async def _create_site_client(operator: RealmOperator, site: "Site") -> None:
+    """Create the client of a site, or add the redirect URIs that it lacks."""
+    from gateway.admin.site_findings import missing_redirect_uris
+    from gateway.representations.sites import render_site_client
+
+    client_id = site.client or site.name
+    acting, administration = operator.acting, operator.clients.administration
+    async with operator.services.database.read() as stores:
+        known = await stores.clients.find_by_client_id(acting.realm.id, client_id)
+    if known is None:
+        await administration.create_client(acting, render_site_client(site, client_id))
+        click.echo(f"client {client_id}: created")
+        return
+    public_url = installed_settings().public_url
+    missing = missing_redirect_uris(site, known.redirects, public_url, listable=True)
+    if missing:
+        uris = [*known.redirects.patterns, *missing]
+        fields = {"redirectUris": uris}
+        await administration.update_client(
+            acting, known.id, fields, approves_reach=known.reach.everything
+        )
+        click.echo(f"client {client_id}: added {', '.join(missing)}")
+
+
+async def _warn(operator: RealmOperator, site: "Site") -> None:
+    """Print what the doctor would report about the site."""
+    from gateway.admin.site_findings import find_site_problems, port_problem
+
+    public_url = installed_settings().public_url
+    async with operator.services.database.read() as stores:
+        found = [*await find_site_problems(stores, site, public_url)]
+    guess = port_problem(site, public_url)
+    for each in found if guess is None else [*found, guess]:
+        click.echo(f"Warning: {visible(each.problem)}", err=True)
+        click.echo(f"  Remedy: {visible(each.remedy)}", err=True)
 
 
 @guard.command("remove", short_help="Remove a site of a realm.")

@@ -69,6 +69,16 @@ class RevocationCheck(StrEnum):
     GATEWAY = "gateway"
 
 
+class Http2(StrEnum):
+    """Spelling of HTTP/2: nginx from 1.25.1 on warns of the parameter, earlier ones know no other.
+
+    Source: https://nginx.org/en/docs/http/ngx_http_v2_module.html#http2
+    """
+
+    PARAMETER = "parameter"
+    DIRECTIVE = "directive"
+
+
 @dataclass(frozen=True, slots=True)
 class NginxSite:
     """The settings of one machine; the defaults are those of the shipped files."""
@@ -83,7 +93,10 @@ class NginxSite:
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
     connections_per_address: int = 512
+    client_certificates: bool = True
+    """Whether callers are asked for certificates; without, ca.crt and ca.crl are not needed."""
     revocation: RevocationCheck = RevocationCheck.NGINX
+    http2: Http2 = Http2.PARAMETER
     certificate_header: str = NginxLookup.default_header
     chain_prefix: str = ""
     proxy_secret: str = field(default="", repr=False)
@@ -91,11 +104,10 @@ class NginxSite:
 
     def files(self) -> dict[str, str]:
         """Return the texts of the files of `realmgate/site/` by name."""
-        trust = self._certificate("ssl_client_certificate", "ca.crt")
         return {
-            "listen-https.conf": self._listen(self.https_port, " ssl http2"),
-            "listen-mtls.conf": self._listen(self.mtls_port, " ssl http2"),
-            "listen-self-signed.conf": self._listen(self.self_signed_port, " ssl http2"),
+            "listen-https.conf": self._listen_tls(self.https_port),
+            "listen-mtls.conf": self._listen_tls(self.mtls_port),
+            "listen-self-signed.conf": self._listen_tls(self.self_signed_port),
             "listen-http.conf": self._listen(self.http_port, ""),
             "public-address.conf": self._public_address(),
             "hosts.conf": self._hosts(),
@@ -106,10 +118,7 @@ class NginxSite:
             "upstream.conf": "".join(map(_upstream, self.upstreams)),
             "server-certificate.conf": self._certificate("ssl_certificate", "server.crt")
             + self._certificate("ssl_certificate_key", "server.key"),
-            "client-authorities.conf": trust + self._revocation_lists(),
-            "client-authorities-unlisted.conf": self._certificate(
-                "ssl_trusted_certificate", "ca.crt"
-            ),
+            **self._client_certificates(),
             "certificate-header.conf": self._certificate_header(),
             "removed-certificate-headers.conf": self._removed_certificate_headers(),
             "proxy-secret.conf": (
@@ -183,6 +192,11 @@ class NginxSite:
         names = dict.fromkeys((*LOCAL_HOSTS, *map(_host, self._authorities())))
         return f'"~^({"|".join(map(_pattern, names))})$" "";\n'
 
+    def _listen_tls(self, port: int) -> str:
+        if self.http2 is Http2.DIRECTIVE:
+            return self._listen(port, " ssl") + "http2 on;\n"
+        return self._listen(port, " ssl http2")
+
     def _listen(self, port: int, options: str) -> str:
         sockets = [f"{address}:{port}" for address in self.addresses] or [f"{port}"]
         return "".join(f"listen {socket}{options};\n" for socket in sockets)
@@ -195,6 +209,28 @@ class NginxSite:
         if not self.proxy_secret:
             return ""
         return hashlib.sha256(b"cached decisions\0" + self.proxy_secret.encode()).hexdigest()
+
+    def _client_certificates(self) -> dict[str, str]:
+        """Return the files about client certificates; an empty file is valid for nginx."""
+        if not self.client_certificates:
+            none = "# No client certificates: people alone sign in.\n"
+            return {
+                "certificate-servers.conf": none,
+                "client-authorities.conf": none,
+                "client-authorities-unlisted.conf": none,
+                "client-certificate-optional.conf": "ssl_verify_client off;\n",
+            }
+        trust = self._certificate("ssl_client_certificate", "ca.crt")
+        return {
+            "certificate-servers.conf": "include realmgate/certificate-servers.conf;\n",
+            "client-authorities.conf": trust + self._revocation_lists(),
+            "client-authorities-unlisted.conf": self._certificate(
+                "ssl_trusted_certificate", "ca.crt"
+            ),
+            "client-certificate-optional.conf": (
+                "ssl_verify_client optional;\nssl_verify_depth 3;\n"
+            ),
+        }
 
     def _revocation_lists(self) -> str:
         if self.revocation is RevocationCheck.GATEWAY:
@@ -340,7 +376,17 @@ def nginx() -> None:
     "--certificates",
     type=_FOLDER,
     required=True,
-    help="Folder with server.crt, server.key, ca.crt and ca.crl.",
+    help="Folder with server.crt, server.key, ca.crt and ca.crl; the last two are for client"
+    " certificates.",
+)
+@click.option(
+    "--without-client-certificates",
+    "client_certificates",
+    flag_value=False,
+    type=bool,
+    default=True,
+    help="Ask for no client certificate, where people alone sign in: no ca.crt, no ca.crl, and no"
+    " servers on the ports of certificates.",
 )
 @_port_option("https", 8443, "Port with optional client certificate.")
 @_port_option("mtls", 8444, "Port with required client certificate.")
@@ -383,6 +429,15 @@ def nginx() -> None:
     help="Who checks revocation lists: nginx at each handshake and then the gateway, or the gateway"
     " alone. nginx hashes whole lists for each handshake: choose gateway for lists of more than"
     " about 10,000 certificates, if nginx protects no service that does not ask the gateway.",
+)
+@click.option(
+    "--http2",
+    type=click.Choice([kind.value for kind in Http2], case_sensitive=False),
+    callback=lambda _, __, kind: Http2(kind),
+    default=Http2.PARAMETER.value,
+    show_default=True,
+    help="How HTTP/2 is switched on: by a parameter of listen, for every nginx from 1.22 on, or by"
+    " the directive http2, which nginx from 1.25.1 on reads without a warning.",
 )
 @click.option(
     "--proxy-secret-file",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gateway.admin.users import UserLockout, UserSummary
     from gateway.domain.deliveries import WebhookStatus
     from gateway.domain.mail import MailStatus
+    from gateway.domain.users import Credential
 
 _GAP = "  "
 _MOST_ROLES = 20
@@ -99,8 +100,12 @@ def user_lines(shown: "UserSummary", now: datetime) -> Iterator[tuple[str, str]]
     if user.email:
         yield "e-mail", f"{user.email}, {'verified' if user.email_verified else 'not verified'}"
     yield "created", user.created_at.isoformat(timespec="seconds")
-    yield "sign-in", _sign_in(shown, now)
+    yield "sign-in", _sign_in(shown)
+    for text in _reasons(shown, now):
+        yield "", text
     yield "required actions", ", ".join(user.required_actions)
+    yield "credentials", ", ".join(map(_credential, shown.credentials))
+    yield "groups", ", ".join(shown.groups)
     if shown.password_expires_at is not None:
         yield "password expires", shown.password_expires_at.isoformat(timespec="seconds")
     for attribute, values in user.attributes.items():
@@ -127,21 +132,90 @@ def _shortened(names: Sequence[str]) -> str:
     return ", ".join((*names[:_MOST_ROLES], rest))
 
 
-def _sign_in(shown: "UserSummary", now: datetime) -> str:
-    user, lockout = shown.user, shown.lockout
-    if lockout is not None and lockout.record.permanent:
-        return f"locked out until it is unlocked, after {_failures(lockout)}"
-    if not user.enabled:
-        return "disabled"
-    if lockout is not None and lockout.locked:
-        return f"locked out for another {lockout.seconds_left} s, after {_failures(lockout)}"
-    if shown.password_expires_at is not None and now > shown.password_expires_at:
-        return "refused: the password has expired (realmgate user set-password)"
-    if user.required_actions:
-        return "refused until the required actions are done"
-    if lockout is None:
-        return _UNKNOWN
-    return f"allowed, after {_failures(lockout)}" if lockout.record.failures else "allowed"
+def sign_in_document(shown: "UserSummary") -> dict[str, Any]:
+    """Return whether the user may sign in on pages and by the password grant, and why not.
+
+    Each way is `allowed`, `asked` (pages ask for something first), `refused`, or `unknown` where
+    Redis is unavailable, which knows of failed sign-ins.
+    """
+    ways = {
+        "onPages": [each.on_pages.value for each in shown.obstacles],
+        "passwordGrant": [each.password_grant.value for each in shown.obstacles],
+    }
+    return {
+        **{way: _state(effects, known=shown.lockout is not None) for way, effects in ways.items()},
+        "reasons": [
+            {
+                "code": each.code,
+                "text": each.text,
+                "onPages": each.on_pages.value,
+                "passwordGrant": each.password_grant.value,
+            }
+            for each in shown.obstacles
+        ],
+    }
+
+
+def _state(effects: Sequence[str], *, known: bool) -> str:
+    if "refused" in effects:
+        return "refused"
+    if not known:
+        return "unknown"
+    return "asked" if "asked" in effects else "allowed"
+
+
+def _sign_in(shown: "UserSummary") -> str:
+    document = sign_in_document(shown)
+    match document["onPages"], document["passwordGrant"]:
+        case "refused", "refused":
+            return "refused"
+        case "unknown", _:
+            return _UNKNOWN
+        case "allowed", "allowed" | "unknown":
+            lockout = shown.lockout
+            failed = lockout is not None and lockout.record.failures
+            return f"allowed, after {_failures(lockout)}" if lockout and failed else "allowed"
+        case "asked", _:
+            return "pages ask first; refused without pages"
+        case "refused", _:
+            return "refused on pages"
+        case _:
+            return "allowed on pages; refused without pages"
+
+
+def _reasons(shown: "UserSummary", now: datetime) -> Iterator[str]:
+    """Yield a line for each obstacle, with the command that removes it."""
+    for each in shown.obstacles:
+        text = each.text
+        if each.code == "locked":
+            text = _locked(shown, now)
+        command = _REMEDIES.get(each.code)
+        yield f"{text} (realmgate user {command})" if command else text
+
+
+_REMEDIES = {
+    "locked": "unlock",
+    "disabled": "enable",
+    "no-credential": "set-password",
+    "password-expired": "set-password",
+    "profile": "update",
+}
+"""The commands of `realmgate user` that remove obstacles."""
+
+
+def _locked(shown: "UserSummary", now: datetime) -> str:
+    lockout = shown.lockout
+    if lockout is None or lockout.record.permanent or lockout.record.locked_until is None:
+        until = "locked out until it is unlocked"
+    else:
+        end = lockout.record.locked_until
+        left = max(0, round((end - now).total_seconds()))
+        until = f"locked out until {instant_text(end)}, for another {left} s"
+    return until if lockout is None else f"{until}, after {_failures(lockout)}"
+
+
+def _credential(credential: "Credential") -> str:
+    return f"{credential.type} ({credential.label})" if credential.label else credential.type
 
 
 def _failures(lockout: "UserLockout") -> str:

@@ -14,6 +14,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
+from gateway.cli.object_commands import add_object_commands
 from gateway.cli.output import show_rows
 from gateway.cli.realm_files import COMMANDS
 
@@ -64,7 +65,7 @@ def create(name: str, fields: dict[str, Any], *, enabled: bool) -> None:
     document = {"enabled": enabled, **fields, "realm": name}
 
     async def work(operator: LocalOperator) -> str:
-        from gateway.bootstrap.admin_api import realm_creation
+        from gateway.bootstrap.administration import realm_creation
         from gateway.domain.realm import MASTER
 
         creation = realm_creation(operator.services)
@@ -116,3 +117,6 @@ def delete(name: str, *, yes: bool) -> None:
 
     administer(work)
     click.echo(f"realm {name}: removed")
+
+
+add_object_commands(realm, "realm")

@@ -195,7 +195,7 @@ def _require_empty_reports(context: click.Context, found: "tuple[RealmDifference
 async def _import(
     files: "tuple[RealmFile, ...]", *, skip_existing: bool, users: str
 ) -> "tuple[ImportedRealm, ...]":
-    from gateway.bootstrap.admin_api import realm_import
+    from gateway.bootstrap.administration import realm_import
     from gateway.bootstrap.services import open_services
     from gateway.storage.sql.migrate import migrate
 
@@ -244,7 +244,7 @@ def _private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _rehearse(files: "tuple[RealmFile, ...]", users: str) -> "tuple[RealmDifference, ...]":
-    from gateway.bootstrap.admin_api import import_dry_run
+    from gateway.bootstrap.administration import import_dry_run
 
     updates = users == "update"
 

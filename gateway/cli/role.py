@@ -16,6 +16,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
+from gateway.cli.object_commands import add_object_commands
 from gateway.cli.output import show_rows
 
 if TYPE_CHECKING:
@@ -103,3 +104,6 @@ async def _address(operator: RealmOperator, name: str) -> "RoleAddress":
     if not slash:
         return RoleAddress(name)
     return RoleAddress(own, (await operator.client(client_id)).id)
+
+
+add_object_commands(role, "role")

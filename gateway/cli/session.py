@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import RealmOperator, on_realm, output_option, page_options
+from gateway.cli.object_commands import add_object_commands
 from gateway.cli.output import counted, instant_text, show_rows
 from gateway.cli.secret_input import IdCommand
 
@@ -66,7 +67,9 @@ async def list_(
     )
 
 
-@session.command(cls=IdCommand, context_settings={"ignore_unknown_options": True})
+@session.command(
+    cls=IdCommand, short_help="End sessions.", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("session_id", metavar="[SESSION]", required=False)
 @on_realm
 @click.option("--user", "name", metavar="USER", help="End every session of this user.")
@@ -109,3 +112,6 @@ def _document(item: "UserSession") -> dict[str, Any]:
         "offline": item.offline,
         "clients": sorted(item.clients),
     }
+
+
+add_object_commands(session, "session")

@@ -22,8 +22,16 @@ from gateway.cli.administration import (
     page_options,
     realm_option,
 )
-from gateway.cli.output import counted, role_names, show_rows, user_lines
+from gateway.cli.object_commands import add_object_commands
+from gateway.cli.output import (
+    counted,
+    role_names,
+    show_rows,
+    sign_in_document,
+    user_lines,
+)
 from gateway.cli.secret_input import read_secret
+from gateway.cli.user_updates import COMMANDS
 
 if TYPE_CHECKING:
     from gateway.admin.users import UserSummary
@@ -98,13 +106,17 @@ def create(
     click.echo(f"user {created.username}: created, id {created.id}")
 
 
-@user.command(short_help="Show a user: roles, lock-out, required actions.")
+@user.command(short_help="Show a user, and why it cannot sign in.")
 @_user
 @on_realm
 @output_option
 async def show(operator: RealmOperator, name: str, output: str) -> None:
-    """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
-    from gateway.representations.users import render_user
+    """Show USER, given by name or id: groups, roles, credentials, required actions, lock-out.
+
+    The line sign-in says whether a sign-in is possible, and the lines below it why not. "Pages ask"
+    is for what a browser sign-in asks first; the password grant is refused until it is done.
+    """
+    from gateway.representations.users import listed_credential, render_user
 
     shown = await _summary(operator, name)
     if output == "text":
@@ -117,7 +129,10 @@ async def show(operator: RealmOperator, name: str, output: str) -> None:
             *shown.effective.realm,
             *(f"{client}/{role}" for client, roles in shown.effective.clients for role in roles),
         ],
+        "groups": list(shown.groups),
+        "credentials": [listed_credential(each) for each in shown.credentials],
         "lockout": dict(shown.lockout.listed()) if shown.lockout else None,
+        "signIn": sign_in_document(shown),
     }
     click.echo(json.dumps(document, indent=2))
 
@@ -267,11 +282,15 @@ def _roles_named(names: Iterable[str]) -> "list[RoleName]":
 
 async def _summary(operator: RealmOperator, name: str) -> "UserSummary":
     from gateway.admin.users import summarize_user
+    from gateway.domain.errors import RealmNotFound
 
-    database, lockouts = operator.services.database, operator.users.lockouts
-    return await summarize_user(
-        database, lockouts, operator.acting.realm, await operator.user(name)
-    )
+    user, services = await operator.user(name), operator.services
+    realm = operator.acting.realm.name
+    entry = await services.directory.realm(realm)
+    if entry is None:  # removed meanwhile
+        raise RealmNotFound(f"there is no realm {realm!r}")
+    lockouts, now = operator.users.lockouts, services.clock.now()
+    return await summarize_user(services.database, lockouts, entry, user, now)
 
 
 @user.command("import", short_help="Import users from a file, any number of them.")
@@ -285,7 +304,7 @@ async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bo
     Users are stored a few hundred at a time. Existing users are not changed, so an import that was
     stopped can be repeated. Hashed passwords are stored as they are.
     """
-    from gateway.bootstrap.admin_api import user_import
+    from gateway.bootstrap.administration import user_import
     from gateway.representations.json_input import stream_objects
 
     realm = operator.acting.realm.name
@@ -316,3 +335,8 @@ async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bo
 def _print_refusal(refusal: "InvalidInput") -> None:
     for error in refusal.errors:
         click.echo(f"refused: {error}", err=True)
+
+
+for _command in COMMANDS:
+    user.add_command(_command)
+add_object_commands(user, "user")

@@ -26,7 +26,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-import structlog
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
@@ -275,6 +274,8 @@ def check_password(
                 return True
             computed = read_stored_password(*stored)
         except SecretUnreadable as error:
+            import structlog  # noqa: PLC0415 - 40 ms of a command, which seldom logs
+
             structlog.get_logger().warning("stored password is unusable", reason=str(error))
         else:
             kind = hash_kind(computed.algorithm, computed.parameters)

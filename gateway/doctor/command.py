@@ -116,19 +116,30 @@ def _examinations(
     settings: "Settings", configuration: Path | None, targets: "list[AttackTarget]"
 ) -> Iterator[Examination]:
     from gateway.doctor.attacks import examine_edge
-    from gateway.doctor.installation import current_sites, examine_installation
-    from gateway.doctor.nginx_examinations import examine_nginx
+    from gateway.doctor.installation import (
+        current_sites,
+        examine_installation,
+        trusts_certificates,
+    )
+    from gateway.doctor.nginx_examinations import examine_nginx, nginx_in_front
     from gateway.doctor.nginx_scopes import Proxy
+    from gateway.doctor.processes import examine_gateway
+    from gateway.doctor.sites import examine_sites
 
     yield Examination("settings", ExaminationOutcome.OK, "The settings are valid.")
     yield from examine_installation(settings)
+    yield from examine_sites(settings)
+    yield from examine_gateway(settings)
     proxy: Proxy | None = None
     read = _read_nginx(settings, configuration)
     if isinstance(read, Examination):
         yield read
     else:
-        proxy = Proxy(read.configuration, read.gateway, current_sites(settings))
-        yield from examine_nginx(proxy)
+        sites, main = current_sites(settings), read.main_file
+        gateway = replace(read.gateway, trusts_certificates=trusts_certificates(settings))
+        proxy = Proxy(read.configuration, gateway, sites, main_file=main)
+        others = () if main is None else nginx_in_front(settings)
+        yield from examine_nginx(proxy, others)
     sites = current_sites(settings) if targets else None
     for target in targets:
         yield from examine_edge(replace(target, proxy=proxy, sites=sites))

@@ -56,7 +56,11 @@ class Examination:
 
 
 class ProblemFound(Exception):
-    """A problem; `str()` says what, and what to do."""
+    """A problem; `str()` says what, and what to do. Several problems are `findings`."""
+
+    def __init__(self, text: str = "", findings: tuple[Finding, ...] = ()) -> None:
+        super().__init__(text)
+        self.findings = findings or (Finding(text, ""),)
 
 
 class NotChecked(Exception):

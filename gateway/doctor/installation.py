@@ -127,9 +127,12 @@ def _proxy(settings: "Settings") -> str:
 
 
 def _program(name: str, option: str, settings: "Settings") -> str:
+    from gateway.storage.redis.private_server import PROGRAMS
+
     if name == "redis-server" and settings.redis_url is not None:
         return "A Redis is configured, so no local redis-server is needed."
-    binary = find_program(name)
+    names = PROGRAMS if name == "redis-server" else (name,)
+    binary = next(filter(None, map(find_program, names)), None)
     if binary is None:
         raise ProblemFound(f"{name} is not installed: apt-get install {name}")
     try:
@@ -142,13 +145,14 @@ def _program(name: str, option: str, settings: "Settings") -> str:
         )
     except subprocess.TimeoutExpired as failure:
         raise ProblemFound(f"{binary} {option} does not end.") from failure
+    oldest, name = _OLDEST[name], Path(binary).name
     match = _VERSION.search(done.stdout + done.stderr)
     if match is None:
         raise ProblemFound(f"{name} does not report its version.")
     version = int(match[1]), int(match[2])
-    if version < _OLDEST[name]:
-        oldest = ".".join(map(str, _OLDEST[name]))
-        raise ProblemFound(f"{name} {match[1]}.{match[2]} is too old: {oldest} or later is needed.")
+    if version < oldest:
+        needed = ".".join(map(str, oldest))
+        raise ProblemFound(f"{name} {match[1]}.{match[2]} is too old: {needed} or later is needed.")
     return f"{name} {match[1]}.{match[2]} is installed."
 
 
@@ -171,11 +175,8 @@ def _redis(settings: "Settings") -> str:
 def _database(settings: "Settings") -> str:
     from gateway.admin.realms import list_administrators
     from gateway.admin.users import list_look_alikes
-    from gateway.bootstrap.services import (
-        check_encryption_keys,
-        encryption_keys_exist,
-        open_services,
-    )
+    from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
+    from gateway.bootstrap.services import open_services
     from gateway.domain.clock import SystemClock
     from gateway.storage.sql.migrate import needs_migration
     from gateway.supervisor.housekeeping import NO_ADMINISTRATOR, expiring_passwords
@@ -253,7 +254,8 @@ def _site_audiences(settings: "Settings") -> str:
 
 def _protected_sites(settings: "Settings") -> "list[Site]":
     """Return the sites of the rules file and of all realms, none where there is no database yet."""
-    from gateway.bootstrap.services import encryption_keys_exist, open_services, rules_file
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services, rules_file
 
     found: list[Site] = []
     file = rules_file(settings)
@@ -362,10 +364,34 @@ def has_database(settings: "Settings") -> bool:
     return str(default) not in settings.database_url.reveal() or default.exists()
 
 
+def trusts_certificates(settings: "Settings") -> bool:
+    """Return whether the settings or a realm name an authority; True where that is not known."""
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
+
+    if settings.client_ca_file is not None:
+        return True
+    if not has_database(settings) or not encryption_keys_exist(settings):
+        return False
+
+    async def ask() -> bool:
+        async with open_services(settings) as services, services.database.read() as stores:
+            for realm in await stores.realms.list_realms():
+                if await stores.authorities.list_values(realm.id, 0, 1):
+                    return True
+        return False
+
+    try:
+        return asyncio.run(ask())
+    except (RealmgateError, OSError):
+        return True
+
+
 def authority_names(settings: "Settings") -> str:
     """Find names that several authorities of a realm have: x509.casubjectdn cannot use them."""
     from gateway.bootstrap.client_certificates import read_client_certificates
-    from gateway.bootstrap.services import encryption_keys_exist, open_services
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
 
     if not has_database(settings) or not encryption_keys_exist(settings):
         return "There is no realm yet."
@@ -398,7 +424,8 @@ def authority_names(settings: "Settings") -> str:
 def certificate_names(settings: "Settings") -> str:
     """Raise WarningFound for clients to which administrators gave one name of certificates."""
     from gateway.admin.clients import list_certificate_conflicts
-    from gateway.bootstrap.services import encryption_keys_exist, open_services
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
 
     if not has_database(settings) or not encryption_keys_exist(settings):
         return "There is no realm yet."
@@ -428,18 +455,39 @@ def _of_shared_name(pair: "CertificateConflict") -> Finding:
 
 
 def _certificates(settings: "Settings") -> str:
+    """Each authority of the settings needs a list; without authorities people alone sign in."""
     from gateway.bootstrap.client_certificates import read_client_certificates
     from gateway.domain.clock import SystemClock
 
+    if settings.client_ca_file is None:
+        return (
+            "No authority of client certificates is configured (REALMGATE_CLIENT_CA_FILE):"
+            " certificates count where a realm or client has authorities of its own."
+        )
     found = read_client_certificates(settings)
-    if settings.client_ca_file is not None and settings.client_crl_urls:
+    if settings.client_crl_urls or found.revocation is None:
         return "The revocation lists are downloaded: see the check revocation-lists of /health."
-    if settings.client_ca_file is None or found.revocation is None:
-        raise ProblemFound("No client certificate is trusted: set REALMGATE_CLIENT_CA_FILE.")
-    status = found.revocation.status(SystemClock().now())
+    now = SystemClock().now()
+    gaps = tuple(
+        list_finding(authority.subject, reason, str(settings.client_crl_file))
+        for authority, reason in found.revocation.gaps(now)
+    )
+    if gaps:
+        raise ProblemFound(findings=gaps)
+    status = found.revocation.status(now)
     if status.problem is not None:
         raise ProblemFound(f"{settings.client_crl_file}: {status.problem}.")
     return f"The revocation lists are valid until {_day(status.next_update)}."
+
+
+def list_finding(authority: object, reason: str, file: str) -> Finding:
+    """Return the finding about an authority whose revocation list cannot be used."""
+    return Finding(
+        f"The authority {authority} has no usable revocation list in {file} ({reason}): each of its"
+        " certificates is refused.",
+        f"append the current list of {authority} in PEM to {file} (its operator publishes it;"
+        " realmgate certs crl for the authorities of realmgate certs init), and reload nginx",
+    )
 
 
 def _day(instant: datetime | None) -> str:
@@ -472,5 +520,7 @@ def examine_installation(settings: "Settings") -> Iterator[Examination]:
             yield Examination(name, ExaminationOutcome.NOT_DONE, str(obstacle))
         except WarningFound as warning:
             yield Examination(name, ExaminationOutcome.WARNING, "", warning.findings)
-        except (ProblemFound, RealmgateError, OSError) as failure:
+        except ProblemFound as problem:
+            yield Examination(name, ExaminationOutcome.WRONG, "", problem.findings)
+        except (RealmgateError, OSError) as failure:
             yield Examination(name, ExaminationOutcome.WRONG, "", (Finding(str(failure), ""),))

@@ -2,10 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from gateway.crypto.revocation.revocation_decision import RevocationLists
+from gateway.crypto.x509.authorities import AuthorityBundle, parse_authorities
 from gateway.doctor.findings import Finding
+from gateway.doctor.installation import list_finding
 from gateway.doctor.nginx_scopes import Location, Proxy, Scope, Server, where_lost
+from gateway.domain.clock import SystemClock
+from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.http.certificate_lookup import NginxLookup
 
 _CERTIFICATE_HEADER_REMEDY: Final = (
@@ -77,10 +83,23 @@ _PUBLIC: Final = re.compile(
 
 
 def find_client_authorities(proxy: Proxy) -> Iterator[Finding]:
-    """The authorities of client certificates must be your own, never those of public web sites."""
+    """The authorities of client certificates must be your own, never those of public web sites.
+
+    Where the gateway trusts none, it refuses every certificate that nginx has verified.
+    """
+    leading = {id(location.server) for location in proxy.to_gateway}
     for server in proxy.configuration.servers:
         if not server.asks_for_certificates:
             continue
+        is_verified = server.scope.value("ssl_verify_client", "off") != "optional_no_ca"
+        if is_verified and not proxy.gateway.trusts_certificates and id(server) in leading:
+            yield Finding(
+                "nginx asks for client certificates, and the gateway trusts no authority: each"
+                " certificate is refused",
+                "REALMGATE_CLIENT_CA_FILE and REALMGATE_CLIENT_CRL_FILE, or realmgate nginx render"
+                " --without-client-certificates where people alone sign in",
+                server.scope.in_force("ssl_verify_client")[-1].place,
+            )
         for directive in ("ssl_client_certificate", "ssl_trusted_certificate"):
             for line in server.scope.in_force(directive):
                 if line.arguments and _PUBLIC.fullmatch(line.arguments[0]):
@@ -135,8 +154,33 @@ def find_revocation_list(proxy: Proxy) -> Iterator[Finding]:
                 " (include realmgate/client-certificate-required.conf)",
                 line.place,
             )
+        else:
+            yield from _without_lists(proxy, server)
 
 
+def _without_lists(proxy: Proxy, server: Server) -> Iterator[Finding]:
+    """Yield the authorities whose certificates nginx refuses, as `ssl_crl` has no list of them.
+
+    The files of the settings are examined with the installation.
+    """
+    listed, trusted = (server.scope.in_force(name) for name in ("ssl_crl", _TRUSTED))
+    if proxy.main_file is None or not trusted:
+        return
+    folder = proxy.main_file.parent
+    files = tuple(folder / lines[-1].arguments[0] for lines in (trusted, listed))
+    if files == tuple(each and folder / each for each in proxy.gateway.trusted_files):
+        return
+    try:
+        bundle = AuthorityBundle(parse_authorities(files[0].read_bytes()))
+        lists = RevocationLists(files[1], bundle)
+    except (OSError, ValueError, MalformedCertificate):
+        return  # nginx itself refuses such files
+    for authority, reason in lists.gaps(SystemClock().now()):
+        found = list_finding(authority.subject, reason, str(files[1]))
+        yield replace(found, place=listed[-1].place)
+
+
+_TRUSTED: Final = "ssl_client_certificate"
 _OFF = {"off", "none"}
 
 

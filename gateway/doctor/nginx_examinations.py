@@ -1,18 +1,27 @@
 """Examines a configuration of nginx by all checks."""
 
 import ipaddress
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway.cli.output import counted
 from gateway.doctor import nginx_certificates, nginx_decisions, nginx_headers, nginx_servers
-from gateway.doctor.findings import Examination, ExaminationOutcome, Finding
+from gateway.doctor.findings import Examination, ExaminationOutcome, FilePlace, Finding
 from gateway.doctor.installation import NginxUnreadable, installed_configuration
 from gateway.doctor.nginx_scopes import GatewayFacts, NginxCheck, NginxConfiguration, Proxy
-from gateway.doctor.nginx_syntax import Directive, SyntaxProblem, read_configuration, read_dump
+from gateway.doctor.nginx_syntax import (
+    Directive,
+    SyntaxProblem,
+    is_dump,
+    main_file_of,
+    main_file_of_dump,
+    read_configuration,
+    read_dump,
+)
+from gateway.doctor.processes import RunningNginx, examine_nginx_process, running_nginx
 from gateway.domain.tables import read_table
 from gateway.http.certificate_lookup import NginxLookup
 from gateway.settings import TcpAddress
@@ -72,20 +81,30 @@ _READ = "nginx-configuration"
 
 @dataclass(frozen=True, slots=True)
 class NginxSource:
-    """Where a configuration of nginx comes from; `read` raises SyntaxProblem and OSError."""
+    """Where a configuration of nginx comes from; `read` raises SyntaxProblem and OSError.
+
+    `main_file` is None where it may be of another machine.
+    """
 
     name: str
     read: Callable[[], tuple[Directive, ...]]
+    main_file: Path | None = None
 
 
 def source_at(path: Path) -> NginxSource:
     """Return the source of a main file, a folder, or a saved output of `nginx -T`."""
-    return NginxSource(str(path), partial(read_configuration, path))
+    try:
+        main = main_file_of(path)
+        here = None if is_dump(main) else main
+    except (OSError, SyntaxProblem):
+        here = None  # reading it reports the same
+    return NginxSource(str(path), partial(read_configuration, path), here)
 
 
-def source_of_dump(text: str, name: str) -> NginxSource:
+def source_of_dump(text: str, name: str, *, is_local: bool = False) -> NginxSource:
     """Return the source of an output of `nginx -T`."""
-    return NginxSource(name, partial(read_dump, text))
+    main = main_file_of_dump(text) if is_local else None
+    return NginxSource(name, partial(read_dump, text), None if main is None else Path(main))
 
 
 def read_proxy(source: NginxSource, settings: "Settings") -> Proxy | Examination:
@@ -98,7 +117,8 @@ def read_proxy(source: NginxSource, settings: "Settings") -> Proxy | Examination
     except OSError as failure:
         finding = Finding(f"{failure.filename or source.name}: {failure.strerror}", "")
         return Examination(_READ, ExaminationOutcome.WRONG, findings=(finding,))
-    proxy = Proxy(NginxConfiguration(directives), gateway_facts(settings))
+    configuration = NginxConfiguration(directives)
+    proxy = Proxy(configuration, gateway_facts(settings), main_file=source.main_file)
     if not proxy.configuration.servers:
         finding = Finding(f"{source.name} has no server of http: name nginx's main file", "")
         return Examination(_READ, ExaminationOutcome.WRONG, findings=(finding,))
@@ -106,22 +126,38 @@ def read_proxy(source: NginxSource, settings: "Settings") -> Proxy | Examination
 
 
 def read_installed_proxy(settings: "Settings") -> Proxy | Examination:
-    """Return the configuration that the installed nginx reports, or why it is not examined.
+    """Return the configuration that the installed nginx reports, or that of one that runs.
 
     An nginx that is not in front of the gateway is not examined.
     """
     try:
         text = installed_configuration()
     except NginxUnreadable as failure:
-        return _not_examined(settings, str(failure))
-    proxy = read_proxy(source_of_dump(text, "nginx -T"), settings)
-    if isinstance(proxy, Proxy) and not proxy.sensitive:
-        return _not_examined(settings, "no server of the installed nginx leads to the gateway")
-    return proxy
+        reason = str(failure)
+    else:
+        proxy = read_proxy(source_of_dump(text, "nginx -T", is_local=True), settings)
+        if not isinstance(proxy, Proxy) or proxy.sensitive:
+            return proxy
+        reason = "no server of the installed nginx leads to the gateway"
+    for nginx in nginx_in_front(settings):
+        running = read_proxy(source_at(nginx.main_file), settings)
+        if isinstance(running, Proxy):
+            return running
+    return _not_examined(settings, reason)
+
+
+def nginx_in_front(settings: "Settings") -> Iterator[RunningNginx]:
+    """Yield every nginx that runs here with a configuration that leads to this gateway."""
+    for nginx in running_nginx():
+        proxy = read_proxy(source_at(nginx.main_file), settings)
+        if isinstance(proxy, Proxy) and proxy.reaches_listener:
+            yield nginx
 
 
 def gateway_facts(settings: "Settings") -> GatewayFacts:
     """Return the settings that the gateway expects of its proxy."""
+    from gateway.bootstrap.services import public_urls
+
     listen = settings.listen
     return GatewayFacts(
         certificate_header=settings.certificate_header,
@@ -129,19 +165,37 @@ def gateway_facts(settings: "Settings") -> GatewayFacts:
         listen=str(listen),
         certificate_lookup=settings.certificate_lookup,
         is_local=not isinstance(listen, TcpAddress) or _is_loopback(listen.host),
+        trusted_files=(settings.client_ca_file, settings.client_crl_file),
+        public_urls=public_urls(settings),
     )
 
 
-def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
-    """Yield the extent of the examination, then the findings of each check."""
+def examine_nginx(proxy: Proxy, others: Iterable[RunningNginx] = ()) -> Iterator[Examination]:
+    """Yield the extent of the examination, then the findings of each check.
+
+    `others` run with another configuration that leads to the gateway.
+    """
     servers = counted(len(proxy.configuration.servers), "server")
     locations = counted(len(tuple(proxy.configuration.locations)), "location")
     text = f"nginx: {servers} with {locations} examined by {len(CHECKS)} checks."
     yield Examination(_READ, ExaminationOutcome.OK, text)
+    if proxy.main_file is not None:
+        yield from examine_nginx_process(proxy.main_file, proxy.configuration, others)
     for check in CHECKS:
-        findings = tuple(check.find(proxy))
+        findings = tuple(_each_once(check.find(proxy)))
         outcome = ExaminationOutcome.WRONG if findings else ExaminationOutcome.OK
         yield Examination(check.name, outcome, "", findings, check.sources)
+
+
+def _each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield each mistake once: a line of an included file is in force in many locations."""
+    together: dict[tuple[FilePlace | None, str], list[Finding]] = {}
+    for finding in findings:
+        together.setdefault((finding.place, finding.remedy), []).append(finding)
+    for first, *others in together.values():
+        same = {other.problem for other in others} - {first.problem}
+        more = f" (and in {counted(len(same), 'more place')} of nginx)" if same else ""
+        yield replace(first, problem=f"{first.problem}{more}")
 
 
 def _not_examined(settings: "Settings", reason: str) -> Examination:

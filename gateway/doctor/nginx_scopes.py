@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 from gateway.doctor.findings import FilePlace, Finding
@@ -310,6 +311,11 @@ class GatewayFacts:
     """Whether only programs of the same machine can connect."""
     certificate_lookup: str = NginxLookup.name
     """How the gateway reads the header of the certificate."""
+    trusts_certificates: bool = True
+    """Whether the settings or a realm name any authority."""
+    trusted_files: tuple[Path | None, Path | None] = (None, None)
+    """The authorities and the revocation lists of the settings."""
+    public_urls: tuple[str, ...] = ()
 
 
 class Proxy:
@@ -320,11 +326,17 @@ class Proxy:
         configuration: NginxConfiguration,
         gateway: GatewayFacts,
         sites: SiteTable | None = None,
+        *,
+        main_file: Path | None = None,
     ) -> None:
-        """Take the protected sites, None where they are not known."""
+        """Take the protected sites, None where they are not known.
+
+        `main_file` is None for a configuration that may be of another machine.
+        """
         self.configuration = configuration
         self.gateway = gateway
         self.sites = sites
+        self.main_file = main_file
 
     @cached_property
     def to_gateway(self) -> tuple[Location, ...]:
@@ -344,6 +356,12 @@ class Proxy:
             for location in server.locations
             if any(_answers(server, location, uri) for uri in _asked(server))
         )
+
+    @property
+    def reaches_listener(self) -> bool:
+        """Tell whether a location passes requests to the address that the gateway listens on."""
+        listen = self.gateway.listen
+        return any(listen in self._hosts(each) for each in self.configuration.locations)
 
     @cached_property
     def protected(self) -> tuple[Location, ...]:

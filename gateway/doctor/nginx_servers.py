@@ -2,13 +2,15 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from gateway.doctor.findings import FilePlace, Finding
 from gateway.doctor.nginx_scopes import Location, Proxy, Server, where_lost
 from gateway.doctor.nginx_syntax import Directive
+from gateway.domain.forward_auth import Site
 from gateway.domain.hosts import AmbiguousTarget, proxy_server, without_port
 from gateway.forward_auth.site_table import SiteTable
 
@@ -315,6 +317,7 @@ def _of_ports(proxy: Proxy, sites: SiteTable) -> Iterator[Finding]:
             found = sites.sites_of_server(proxy_server(name, "https"))
         except AmbiguousTarget:
             continue  # see above
+        yield from _of_missing_port(proxy, found, name, servers)
         services = {proxy.services_of(server) for server in servers}
         hosts = [host for site in found for host in site.hosts if without_port(host) == name]
         if len(found) == 1 and len(services) > max(1, len(hosts)):
@@ -324,6 +327,28 @@ def _of_ports(proxy: Proxy, sites: SiteTable) -> Iterator[Finding]:
                 f"sites of {name} with the port of each server, or another name for each service",
                 servers[-1].place,
             )
+
+
+def _of_missing_port(
+    proxy: Proxy, sites: Sequence[Site], name: str, servers: Sequence[Server]
+) -> Iterator[Finding]:
+    """Yield servers on the port of the gateway's own URL, if no site has the name with that port.
+
+    nginx listens on that port itself, so nothing in front of it maps another one to it.
+    """
+    ports = {str(urlsplit(url).port) for url in proxy.gateway.public_urls}
+    hosts = {host for site in sites for host in site.hosts if without_port(host) == name}
+    for server in servers:
+        for socket, _, place in server.sockets:
+            port = socket.rpartition(":")[2]
+            if hosts and port in ports and f"{name}:{port}" not in hosts:
+                yield Finding(
+                    f"the server listens on {port}, and the site {sites[0].name} has"
+                    f" {', '.join(sorted(hosts))}: requests for {name}:{port} are refused",
+                    f"{name}:{port} in the hosts of the site, and in the redirect URIs of its"
+                    " client",
+                    place,
+                )
 
 
 _DIRECTIVES = ("ssl_verify_client", "ssl_client_certificate", "ssl_trusted_certificate", "ssl_crl")

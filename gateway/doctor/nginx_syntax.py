@@ -270,17 +270,33 @@ def read_configuration(path: Path) -> tuple[Directive, ...]:
 
     `path` is a main file, a folder of `realmgate nginx render`, or an output of `nginx -T`.
     """
+    main = str(main_file_of(path))
+    on_disk = _OnDisk()
+    text = on_disk.text(main)
+    if _HEADING.search(text):
+        return read_dump(text)
+    return _parsed(on_disk, main, str(Path(main).parent), 0)
+
+
+def main_file_of(path: Path) -> Path:
+    """Return the main file at a path, which may be its folder; raises FileNotFoundError."""
     if path.is_dir():
         found = [path / name for name in _MAIN_FILES if (path / name).is_file()]
         if not found:
             raise FileNotFoundError(2, f"has no {' or '.join(_MAIN_FILES)}", str(path))
         path = found[0]
-    main = str(path.absolute())
-    on_disk = _OnDisk()
-    text = on_disk.text(main)
-    if _HEADING.search(text):
-        return read_dump(text)
-    return _parsed(on_disk, main, str(path.absolute().parent), 0)
+    return path.absolute()
+
+
+def main_file_of_dump(text: str) -> str | None:
+    """Return the file that an output of `nginx -T` names first; None where it is no output."""
+    found = _HEADING.search(text)
+    return None if found is None else found[1]
+
+
+def is_dump(path: Path) -> bool:
+    """Tell whether a file is an output of `nginx -T`; raises OSError."""
+    return _HEADING.search(_OnDisk().text(str(path))) is not None
 
 
 def read_dump(text: str) -> tuple[Directive, ...]:

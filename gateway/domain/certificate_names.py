@@ -9,21 +9,31 @@
 
     spiffe://{trust_domain}/edge/{site}/{device}     template of a URI of the certificate
     {device}.{site}.edge.example                     template of a DNS name of the certificate
+    cn:sensor-{device}                               template of one attribute of the subject
+    email:{device}@fleet.example                     template of an e-mail address
+    uri:urn:dev:mac:{device}                         template of a URI without an authority
 
 Names are compared as parsed. A placeholder of a template matches one whole segment between the
-separators, `/` or `.`. Everything else is compared as written, DNS names in lower case. There are
-no expressions, so a name takes one pass.
+separators: `/` of a URI with an authority, `:` of another, `.` of a DNS name, `@` of an address. In
+an attribute of the subject the separator is the character beside the placeholders. Everything else
+is compared as written, DNS names and domains of addresses in lower case. There are no expressions,
+so a name takes one pass.
+
+The attribute of the subject must be there once and alone in its relative name: which of several
+common names an authority has verified, and which a program reads, is not known.
 Source: RFC 5280 §4.2.1.6, RFC 6125 §6.4.3, RFC 8705 §2.1, §2.1.2, §3.1; SPIFFE-ID §2
 """
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.distinguished_names import (
+    KEYWORDS,
+    Attribute,
     DistinguishedName,
     parse_distinguished_name,
     subject_matches,
@@ -176,11 +186,39 @@ class CertifiedDevice:
     values: Mapping[str, str] = field(hash=False)
 
 
+SUBJECT_PARTS: Final[Mapping[str, str]] = {
+    "cn": KEYWORDS["CN"],
+    "ou": KEYWORDS["OU"],
+    "o": KEYWORDS["O"],
+    "serialnumber": KEYWORDS["SERIALNUMBER"],
+    "uid": KEYWORDS["UID"],
+}
+"""Attributes of the subject that a template can be for, by the word before its colon."""
+_PART_OF: Final = {oid: part for part, oid in SUBJECT_PARTS.items()}
+_PARTS: Final = (*SUBJECT_PARTS, "email", "dns", "uri")
+_SEPARATORS: Final = ".:/-_@"
+"""Characters beside the placeholders of an attribute of the subject."""
+_PART_VALUE: Final = re.compile("[A-Za-z0-9._:-]{1,64}")
+_PART_LITERAL: Final = re.compile("[A-Za-z0-9._:/@-]([A-Za-z0-9 ._:/@-]{0,126}[A-Za-z0-9._:/@-])?")
+_LOCAL_VALUE: Final = re.compile("[A-Za-z0-9._+-]{1,64}")
+_LOCAL_LITERAL: Final = re.compile("[A-Za-z0-9._+-]{1,64}")
+_DOMAIN: Final = re.compile("[a-z0-9.-]{1,253}")
+_OPAQUE_VALUE: Final = re.compile("[A-Za-z0-9._-]{1,64}")
+_OPAQUE_LITERAL: Final = re.compile("[A-Za-z0-9._~!$'()*+,;=@-]+")
+
+
 @dataclass(frozen=True, slots=True)
 class CertificateTemplate:
-    """A template: literal segments, None for placeholders. `scheme` is None for DNS names."""
+    """A template: literal segments, None for placeholders.
+
+    `part` is where the name stands in certificates: `dns`, `uri`, `email` or one of
+    `SUBJECT_PARTS`. `scheme` is that of URIs with an authority.
+    """
 
     text: str
+    part: str
+    separator: str
+    """Empty where the whole name is one placeholder."""
     scheme: str | None
     literals: tuple[str | None, ...]
     names: tuple[str, ...]
@@ -190,101 +228,234 @@ class CertificateTemplate:
         """Return the template; raises ValueError, which says what is allowed."""
         if len(text) > LONGEST_TEMPLATE:
             raise ValueError(f"a template of at most {LONGEST_TEMPLATE} characters")
-        head, end, rest = text.partition(_SCHEME_END)
-        scheme = head if end else None
-        if scheme is not None and _SCHEME.fullmatch(scheme) is None:
-            raise ValueError("a template that begins with a lower-case scheme, such as spiffe://")
-        segments = (text if scheme is None else rest).split(_separator(scheme))
+        part, scheme, rest = _split_template(text)
+        separator = _separator_of(part, scheme, rest)
+        segments = rest.split(separator) if separator else [rest]
         if len(segments) > MOST_SEGMENTS:
             raise ValueError(f"a template of at most {MOST_SEGMENTS} segments")
         literals = tuple(None if _PLACEHOLDER.fullmatch(one) else one for one in segments)
-        if not all(one is None or _is_literal(one, scheme) for one in literals):
+        if not all(
+            one is None or _is_literal(one, part, scheme, number)
+            for number, one in enumerate(literals)
+        ):
             raise ValueError("a template whose segments are each a literal or one {placeholder}")
+        if part == "email" and len(segments) != _PARTS_OF_ADDRESS:
+            raise ValueError("a template of an e-mail address, such as email:{device}@example.org")
         names = tuple(found[1] for one in segments if (found := _PLACEHOLDER.fullmatch(one)))
         if not names or len(set(names)) < len(names):
             raise ValueError("a template with at least one placeholder, each only once")
-        return cls(text, scheme, literals, names)
+        return cls(text, part, separator, scheme, literals, names)
 
     @property
     def shape(self) -> str:
-        """The scheme and the number of segments: only names of the same shape can fit."""
-        return _shape(self.scheme, len(self.literals))
+        """Part, scheme or separator, and number of segments: only such names can fit."""
+        return _shape(self.part, self.scheme, self.separator, len(self.literals))
 
     def devices(self, certificate: PresentedCertificate) -> tuple[CertifiedDevice, ...]:
-        """Return the device of each alternative name of the certificate that fits."""
+        """Return the device of each name of the certificate that fits.
+
+        Where the subject is ambiguous the certificate is of none, but the lock of each counts.
+        """
         found = (self._fit(name) for name in self._candidates(certificate))
         return tuple({one.name: one for one in found if one is not None}.values())
+
+    def ambiguity(self, certificate: PresentedCertificate) -> str | None:
+        """Return why the subject of a certificate cannot name a device; None where it can."""
+        oid = SUBJECT_PARTS.get(self.part)
+        if oid is None:
+            return None
+        found = [rdn for rdn in certificate.subject.relative_names if _has(rdn, oid)]
+        if len(found) > 1 or any(len(rdn) > 1 for rdn in found):
+            return f"the subject has {self.part} several times, or beside another attribute"
+        return None
 
     def fits(self, name: str) -> bool:
         """Return whether a device can have the name."""
         return self._fit(name) is not None
 
     def overlaps(self, other: "CertificateTemplate") -> bool:
-        """Return whether a name could fit both templates."""
-        return self.shape == other.shape and all(
+        """Return whether a name could fit both templates.
+
+        Of one attribute, templates with different separators count as overlapping.
+        """
+        if self.part != other.part or self.scheme != other.scheme:
+            return False
+        if self.separator != other.separator:
+            return True
+        return len(self.literals) == len(other.literals) and all(
             own is None or theirs is None or own == theirs
             for own, theirs in zip(self.literals, other.literals, strict=True)
         )
 
     def fits_name(self, name: CertificateName) -> bool:
-        """Return whether a registered name, of a kind that templates describe, fits."""
-        kind = "dns" if self.scheme is None else "uri"
-        return name.kind == kind and self.fits(name.value)
+        """Return whether certificates with a registered name can name a device here."""
+        if name.kind == "subject":
+            return self.fits_subject(parse_distinguished_name(name.value))
+        return name.kind == self.part and self.fits(name.value)
+
+    def fits_subject(self, subject: DistinguishedName) -> bool:
+        """Return whether certificates with the subject name a device here."""
+        return any(self.fits(value) for value in self._values(subject))
 
     def _candidates(self, certificate: PresentedCertificate) -> tuple[str, ...]:
-        if self.scheme is None:
-            return tuple(name.lower() for name in certificate.dns_names)
-        return certificate.uris
+        match self.part:
+            case "dns":
+                return tuple(name.lower() for name in certificate.dns_names)
+            case "uri":
+                return certificate.uris
+            case "email":
+                return tuple(canonical_email(name) for name in certificate.emails)
+            case _:
+                return self._values(certificate.subject)
+
+    def _values(self, subject: DistinguishedName) -> tuple[str, ...]:
+        return tuple(value for part, value in subject_parts(subject) if part == self.part)
 
     def _fit(self, name: str) -> CertifiedDevice | None:
-        scheme, segments = _segments(name, is_uri=self.scheme is not None)
-        if scheme != self.scheme or len(segments) != len(self.literals):
+        rest = name
+        if self.scheme is not None:
+            scheme, end, rest = name.partition(_SCHEME_END)
+            if scheme != self.scheme or not end:
+                return None
+        segments = rest.split(self.separator) if self.separator else [rest]
+        if len(segments) != len(self.literals):
             return None
-        value = _DNS_VALUE if self.scheme is None else _URI_VALUE
         values: list[str] = []
-        for literal, segment in zip(self.literals, segments, strict=True):
+        for number, (literal, segment) in enumerate(zip(self.literals, segments, strict=True)):
             if literal is not None:
                 if segment != literal:
                     return None
-            elif value.fullmatch(segment) is None or segment in _DOTS:
+            elif not self._is_value(segment, number):
                 return None
             else:
                 values.append(segment)
         return CertifiedDevice(name, dict(zip(self.names, values, strict=True)))
 
+    def _is_value(self, segment: str, number: int) -> bool:
+        match self.part:
+            case "dns":
+                allowed = _DNS_VALUE
+            case "uri":
+                allowed = _URI_VALUE if self.scheme is not None else _OPAQUE_VALUE
+            case "email":
+                allowed = _DOMAIN if number else _LOCAL_VALUE
+            case _:
+                allowed = _PART_VALUE
+        return allowed.fullmatch(segment) is not None and segment not in _DOTS
+
 
 def shapes_of(certificate: PresentedCertificate) -> frozenset[str]:
     """Return the shapes of the templates that a name of the certificate could fit."""
-    named = [(name.lower(), False) for name in certificate.dns_names]
-    named += [(uri, True) for uri in certificate.uris]
-    found = (_segments(name, is_uri=is_uri) for name, is_uri in named)
-    return frozenset(_shape(scheme, len(segments)) for scheme, segments in found)
+    found = {_shape("dns", None, ".", name.count(".") + 1) for name in certificate.dns_names}
+    for uri in certificate.uris:
+        found |= _shapes_of_uri(uri)
+    if certificate.emails:
+        found.add(_shape("email", None, "@", _PARTS_OF_ADDRESS))
+    return frozenset(found) | shapes_of_subject(certificate.subject)
 
 
-def shape_of_name(name: CertificateName) -> str | None:
-    """Return the shape of the templates that a registered name could fit; None for other kinds."""
-    if name.kind not in {"dns", "uri"}:
-        return None
-    scheme, segments = _segments(name.value, is_uri=name.kind == "uri")
-    return _shape(scheme, len(segments))
+def shapes_of_subject(subject: DistinguishedName) -> frozenset[str]:
+    """Return the shapes of the templates that an attribute of the subject could fit."""
+    return frozenset(
+        _shape(part, None, separator, value.count(separator) + 1 if separator else 1)
+        for part, value in subject_parts(subject)
+        for separator in ("", *_SEPARATORS)
+        if not separator or separator in value
+    )
 
 
-def _segments(name: str, *, is_uri: bool) -> tuple[str | None, list[str]]:
-    if not is_uri:
-        return None, name.split(".")
-    scheme, _, rest = name.partition(_SCHEME_END)
-    return scheme, rest.split("/")
+def shapes_of_name(name: CertificateName) -> frozenset[str]:
+    """Return the shapes of the templates that a registered name could fit."""
+    match name.kind:
+        case "dns":
+            return frozenset({_shape("dns", None, ".", name.value.count(".") + 1)})
+        case "uri":
+            return _shapes_of_uri(name.value)
+        case "email":
+            return frozenset({_shape("email", None, "@", _PARTS_OF_ADDRESS)})
+        case "subject":
+            return shapes_of_subject(parse_distinguished_name(name.value))
+        case _:
+            return frozenset()
 
 
-def _separator(scheme: str | None) -> str:
-    return "." if scheme is None else "/"
+_PARTS_OF_ADDRESS: Final = 2
 
 
-def _shape(scheme: str | None, segments: int) -> str:
-    return f"dns:{segments}" if scheme is None else f"uri:{scheme}:{segments}"
+def _shapes_of_uri(uri: str) -> frozenset[str]:
+    scheme, end, rest = uri.partition(_SCHEME_END)
+    if end:
+        return frozenset({_shape("uri", scheme, "/", rest.count("/") + 1)})
+    return frozenset({_shape("uri", None, ":", uri.count(":") + 1)})
 
 
-def _is_literal(segment: str, scheme: str | None) -> bool:
-    if scheme is None:
-        return _DNS_LITERAL.fullmatch(segment) is not None
-    return _URI_LITERAL.fullmatch(segment) is not None and segment not in _DOTS
+def subject_parts(subject: DistinguishedName) -> Iterator[tuple[str, str]]:
+    """Yield part and text of every attribute that a template can be for."""
+    for attribute in subject.attributes:
+        part = _PART_OF.get(attribute.oid)
+        if part is not None and isinstance(attribute.value, str):
+            yield part, attribute.value
+
+
+def _has(rdn: tuple[Attribute, ...], oid: str) -> bool:
+    return any(attribute.oid == oid for attribute in rdn)
+
+
+def _split_template(text: str) -> tuple[str, str | None, str]:
+    """Return part, scheme and the rest of a template."""
+    word, colon, rest = text.partition(":")
+    if colon and word.lower() in _PARTS and not rest.startswith("//"):
+        part = word.lower()
+    else:
+        part, rest = "uri" if _SCHEME_END in text else "dns", text
+    if part != "uri":
+        return part, None, rest
+    head, end, behind = rest.partition(_SCHEME_END)
+    if not end:
+        return part, None, rest
+    if _SCHEME.fullmatch(head) is None:
+        raise ValueError("a template that begins with a lower-case scheme, such as spiffe://")
+    return part, head, behind
+
+
+def _separator_of(part: str, scheme: str | None, text: str) -> str:
+    match part:
+        case "dns":
+            return "."
+        case "uri":
+            return ":" if scheme is None else "/"
+        case "email":
+            return "@"
+        case _:
+            beside = {sign for pair in _BESIDE.findall(text) for sign in pair if sign}
+            if len(beside) > 1 or not beside <= set(_SEPARATORS):
+                raise ValueError(
+                    "a template with one of the separators . : / - _ @ beside its placeholders"
+                )
+            return "".join(beside)
+
+
+_BESIDE: Final = re.compile(r"(?=(^|.)\{[^{}]*\}(.|$))", re.DOTALL)
+"""The characters beside each placeholder."""
+
+
+def _shape(part: str, scheme: str | None, separator: str, segments: int) -> str:
+    # Those of the first two kinds are stored since before the others were there.
+    if part == "dns":
+        return f"dns:{segments}"
+    if part == "uri":
+        return f"uri::{segments}" if scheme is None else f"uri:{scheme}:{segments}"
+    return f"{part}:{separator}:{segments}"
+
+
+def _is_literal(segment: str, part: str, scheme: str | None, number: int) -> bool:
+    match part:
+        case "dns":
+            allowed = _DNS_LITERAL
+        case "uri":
+            allowed = _OPAQUE_LITERAL if scheme is None else _URI_LITERAL
+        case "email":
+            allowed = _DOMAIN if number else _LOCAL_LITERAL
+        case _:
+            allowed = _PART_LITERAL
+    return allowed.fullmatch(segment) is not None and segment not in _DOTS

@@ -3,7 +3,7 @@
 A revocation list of a week or a certificate of an hour is renewed all the time: a thing with a
 short life is due in the last third of its lifetime only, even where a longer time ahead is asked
 for. Of client certificates that were presented and trusted, only the facts are kept. Own attributes
-of a realm decide about mails; docs/operations.md describes them.
+of a realm decide about mails; docs/keys-and-expiry.md describes them.
 """
 
 import hashlib

@@ -412,6 +412,17 @@ class ForbiddenRequest:
 Decision = Allowed | Unauthenticated | ForbiddenRequest
 
 
+OWN_PATHS: Final = "/.realmgate/"
+"""The paths of a protected host that belong to the gateway."""
+CALLBACK_PATH: Final = f"{OWN_PATHS}callback"
+"""Where a browser comes back to after its sign-in."""
+
+
+def callback_of(host: str) -> str:
+    """Return the redirect URI of a host of a site."""
+    return f"https://{host}{CALLBACK_PATH}"
+
+
 _METHODS: Final = frozenset({"", "S256"})
 
 

@@ -16,6 +16,8 @@ from gateway.domain.clients import Client
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.events import EventError, EventType
 from gateway.domain.forward_auth import (
+    CALLBACK_PATH,
+    OWN_PATHS,
     OriginalRequest,
     Site,
     SiteSession,
@@ -39,7 +41,6 @@ from gateway.protocol.sessions import Sessions
 
 LONGEST_RETURN_URL: Final = 2000
 """Characters: it is kept in a cookie while the user signs in."""
-OWN_PATHS: Final = "/.realmgate/"
 _SCHEME: Final = "https://"
 
 
@@ -78,7 +79,6 @@ def _split(site: Site, url: str) -> tuple[str, str]:
 
 
 SIGN_IN_PATH: Final = f"{OWN_PATHS}sign-in"
-CALLBACK_PATH: Final = f"{OWN_PATHS}callback"
 SIGN_OUT_PATH: Final = f"{OWN_PATHS}sign-out"
 REFUSED_PATH: Final = f"{OWN_PATHS}refused"
 WANTED: Final = "rd"

@@ -12,7 +12,7 @@ import binascii
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 from urllib.parse import unquote_to_bytes
@@ -190,15 +190,25 @@ class CertificateLookup(ABC):
             if others:
                 raise MalformedCertificate("chain without a certificate")
             return None
+        chain = self.limit_chain(leaf, others)
+        verdict, reason = self._judged(headers)
+        if self._trust_proxy_verification and verdict is not ProxyVerdict.VERIFIED:
+            return None
+        return ForwardedCertificate(leaf, verdict, reason, chain)
+
+    @property
+    def passes_chain(self) -> bool:
+        """Whether the proxy can pass certificates beside the leaf on."""
+        return bool(self._chain_header or self._indexed)
+
+    def limit_chain(self, leaf: bytes, others: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Return the certificates beside the leaf; raises MalformedCertificate for too many."""
         chain = tuple(der for der in others if der != leaf)
         if len(chain) > self._longest_chain:
             raise MalformedCertificate(
                 f"chain of {len(chain)} certificates, {self._longest_chain} are allowed"
             )
-        verdict, reason = self._judged(headers)
-        if self._trust_proxy_verification and verdict is not ProxyVerdict.VERIFIED:
-            return None
-        return ForwardedCertificate(leaf, verdict, reason, chain)
+        return chain
 
     @abstractmethod
     def _read(self, headers: Mapping[bytes, bytes]) -> LeafAndChain:
@@ -385,6 +395,7 @@ class EnvoyLookup(CertificateLookup):
     name: ClassVar = "envoy"
     default_header: ClassVar = "x-forwarded-client-cert"
     options: ClassVar = {"trust-proxy-verification": "trust_proxy_verification"}
+    passes_chain: ClassVar = True
 
     def _read(self, headers: Mapping[bytes, bytes]) -> LeafAndChain:
         pairs = _pairs(headers.get(self.header, b""))
@@ -443,6 +454,7 @@ class TraefikLookup(CertificateLookup):
         "cert-is-url-encoded": "certificate_url_encoded",
         "trust-proxy-verification": "trust_proxy_verification",
     }
+    passes_chain: ClassVar = True
 
     def _read(self, headers: Mapping[bytes, bytes]) -> LeafAndChain:
         value = headers.get(self.header, b"")

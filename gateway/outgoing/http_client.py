@@ -32,8 +32,20 @@ from gateway.domain.ports.outgoing import DocumentUnavailable
 
 _TRANSLATED: Final = tuple(map(ip_network, ("64:ff9b::/96", "::/96")))
 """IPv6 networks that contain an IPv4 address in their last 32 bits. Spec: RFC 6052 §2.1."""
-_NOT_PUBLIC: Final = tuple(map(ip_network, ("192.88.99.0/24", "64:ff9b:1::/48", "fec0::/10")))
-"""Relays, local translation and site-local addresses, which `is_global` counts as public."""
+_NOT_PUBLIC: Final = tuple(
+    map(
+        ip_network,
+        (
+            *("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "100::/63", "2001::/23"),
+            *("2002::/16", "3fff::/20", "5f00::/16", "fec0::/10"),
+        ),
+    )
+)
+"""Networks that `is_global` counts as public, or some versions of Python do.
+
+They are protocol assignments with all their exceptions, relays, local translation, discarded,
+documentation, segment routing and site-local addresses. Spec: RFC 6890; IANA's registries
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,12 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.certificates import (
+    NO_LIST,
+    OF_AN_AUTHORITY,
+    UNKNOWN_ISSUER,
     CertificateInspector,
     CertificateParser,
+    ForwardedChains,
     ListedRevocations,
     MalformedCertificate,
     Revocations,
@@ -116,6 +120,10 @@ class CertificateExplanation:
     note: str | None = None
     failed: Step | None = None
     reason: str | None = None
+    lookup: str = ""
+    """The certificate lookup that the gateway is configured with."""
+    ignored: int = 0
+    """Certificates besides the first that the proxy does not pass on."""
 
     @property
     def accepted(self) -> bool:
@@ -135,6 +143,8 @@ class CertificateExplanation:
             "match": None if self.match is None else self.match.document(),
             "token": None if self.token is None else dict(self.token),
             "note": self.note,
+            "lookup": self.lookup,
+            "ignoredCertificates": self.ignored,
         }
 
 
@@ -182,6 +192,21 @@ def _finding(finding: RevocationFinding) -> dict[str, Any]:
     }
 
 
+_MAKE_LEAF: Final = (
+    "openssl req -x509 sets CA:TRUE by itself; -addext basicConstraints=critical,CA:FALSE makes a"
+    " certificate for a client"
+)
+_ADD_LIST: Final = "realmgate doctor names every authority without a list, and the file for it"
+_REGISTER: Final = (
+    "realmgate certs authority add registers an authority for the realm; REALMGATE_CLIENT_CA_FILE"
+    " has those of the proxy"
+)
+_HINTS: Final = (
+    (OF_AN_AUTHORITY, _MAKE_LEAF),
+    (NO_LIST, _ADD_LIST),
+    (UNKNOWN_ISSUER, _REGISTER),
+)
+"""What to do, by a part of the reason."""
 LONGEST_INPUT: Final = 64 * 1024
 """Bytes of the certificate and of the certificates that were sent with it."""
 _NO_ACCOUNT: Final = "the client has no service account, so it gets no token in its own name"
@@ -212,6 +237,7 @@ class CertificateExplainer:
         *,
         parser: CertificateParser,
         inspector: CertificateInspector,
+        chains: ForwardedChains,
         issuer: Callable[[str], str],
         clock: Clock,
     ) -> None:
@@ -221,30 +247,33 @@ class CertificateExplainer:
         self._clients = clients
         self._parser = parser
         self._inspector = inspector
+        self._chains = chains
         self._issuer = issuer
         self._clock = clock
 
     async def explain(
         self, realm_name: str, certificates: bytes, client_id: str | None = None
     ) -> CertificateExplanation:
-        """Explain the first certificate, as verified by the proxy; the others complete its chain.
+        """Explain the first certificate, as verified by the proxy.
 
+        The others complete its chain where the proxy passes them on: nginx passes the leaf alone.
         Without `client_id` its client is found by the certificate. Raises MalformedCertificate,
         RealmNotFound and StoreUnavailable.
         """
         entry = await self._directory.realm(realm_name)
         if entry is None:
             raise RealmNotFound(f"no realm {realm_name!r}")
-        found = CertificateExplanation(realm_name)
-        leaf, *chain = self._inspector.split(certificates)
+        leaf, *others = self._inspector.split(certificates)
+        passed = others if self._chains.passes_chain else []
+        ignored = len(others) - len(passed)
+        found = CertificateExplanation(realm_name, lookup=self._chains.name, ignored=ignored)
         try:
+            chain = self._chains.limit_chain(leaf, passed)
             presented = self._parser.parse_certificate(leaf)
             found = replace(found, leaf=presented, key=self._inspector.describe_key(leaf))
         except MalformedCertificate as error:
             return replace(found, failed=Step.CERTIFICATE, reason=str(error))
-        evidence = CertificateEvidence(
-            presented, ProxyVerdict.VERIFIED, "explanation", chain=tuple(chain)
-        )
+        evidence = CertificateEvidence(presented, ProxyVerdict.VERIFIED, "explanation", chain=chain)
         return await self._judged(found, entry, evidence, client_id)
 
     async def _judged(
@@ -277,12 +306,9 @@ class CertificateExplainer:
             caller = await self._clients.authenticate(request)
         except OAuthError as error:
             reason = error.reason or ""
-            if client_id is None and not certificate.identifies:
-                # The endpoint would only say that the request names no client.
-                reason = f"the client certificate is not trusted: {certificate.reason}"
             by_trust = certificate.reason is not None and reason.endswith(certificate.reason)
             step = _failed(result, certificate, now) if by_trust else Step.CLIENT
-            return replace(found, failed=step, reason=reason)
+            return replace(found, failed=step, reason=reason, note=_hint(certificate.reason or ""))
         return _with_token(found, request, caller)
 
     async def _revocation(
@@ -315,6 +341,11 @@ class CertificateExplainer:
                 state = RevocationState.GOOD
             findings.append(RevocationFinding(name, state, reason, lists))
         return tuple(findings)
+
+
+def _hint(reason: str) -> str | None:
+    """Return what to do about a certificate that is not trusted; None where the reason says it."""
+    return next((hint for part, hint in _HINTS if part in reason), None)
 
 
 def _failed(result: PathResult, certificate: ClientCertificate, now: datetime) -> Step:

@@ -5,44 +5,79 @@ Source: https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/ (the phrases
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from gateway.certificates import AnchoredTrust
-from gateway.domain.certificates import CertificateEvidence, CertificateFacts, CertificationPath
+from gateway.domain.certificates import (
+    AnchorOrigin,
+    CertificateEvidence,
+    CertificateFacts,
+    CertificationPath,
+)
 from gateway.domain.clock import Clock
 from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.ports.certificates import NO_LIST, OF_AN_AUTHORITY, WAS_REVOKED
 from gateway.domain.ports.lookups import Directory
-from gateway.domain.realm import Realm
+from gateway.domain.realm import MASTER, Realm
 from gateway.protocol.certificate_explanation import RevocationSources, Step
 
 _LONGEST_NAME: Final = 300
 """Characters of a subject or issuer: a longer one is cut."""
-_ABOUT_THE_LEAF: Final = re.compile(r"it(s (extended )?key .*| is an authority's certificate)")
+_ABOUT_THE_LEAF: Final = re.compile(
+    rf"(its ((extended )?key|signature) |{OF_AN_AUTHORITY}).*", re.DOTALL
+)
 """Reasons of a path search that name nothing but the certificate itself."""
 _NO_PATH: Final = "No trusted authority is known here that leads to its issuer."
-_REVOCATION_UNKNOWN: Final = "It is revoked, or this service cannot find out whether it is."
+_OF_AUTHORITIES: Final = (
+    (re.compile("no path leads over .*", re.DOTALL), _NO_PATH),
+    (
+        re.compile(".* may not issue for .*", re.DOTALL),
+        "Its authority may not issue for its names.",
+    ),
+    (re.compile("critical extension .*"), "It has a critical extension that is not known here."),
+    (re.compile(".+", re.DOTALL), "The rules of the authorities above it do not allow it."),
+)
+"""What callers read for reasons that name authorities, the first that matches."""
+_SELF_SIGNED: Final = "It is self-signed, and no authority here has issued it."
+_REVOKED: Final = "It was revoked."
+_WITHOUT_LIST: Final = (
+    "This server has no revocation list of the authority that issued it, so it accepts none of the"
+    " authority's certificates."
+)
+_LIST_TOO_OLD: Final = (
+    "The revocation list of this server is out of date, so its certificates are not accepted."
+)
 _REALM_ALONE: Final = "This realm accepts it, but this address accepts other issuers only."
+_GATEWAY_ALONE: Final = "The gateway knows the authority that issued it, but this server does not."
+_FILES_DIFFER: Final = (
+    "Tell the administrator of this service, who has to add that authority to those of nginx"
+    " (ca.crt), with its revocation list."
+)
 _BY_THE_PROXY: Final = "This server does not accept it."
+_WORDS_WITHOUT_LIST: Final = "unable to get certificate CRL"
+"""OpenSSL says it of an unknown issuer too, where lists are required."""
+_LONGEST_WORDS: Final = 120
 _PHRASES: Final[Mapping[str, tuple[Step, str]]] = {
     "certificate has expired": (Step.VALIDITY, "It or one of its authorities has expired."),
     "certificate is not yet valid": (
         Step.VALIDITY,
         "It or one of its authorities is not valid yet.",
     ),
-    "certificate revoked": (Step.REVOCATION, "It was revoked."),
-    "CRL has expired": (
-        Step.REVOCATION,
-        "The revocation list of this server is out of date, so its certificates are not accepted.",
-    ),
-    "unable to get certificate CRL": (
+    "certificate revoked": (Step.REVOCATION, _REVOKED),
+    "CRL has expired": (Step.REVOCATION, _LIST_TOO_OLD),
+    "CRL is not yet valid": (Step.REVOCATION, "The revocation list of this server begins later."),
+    _WORDS_WITHOUT_LIST: (
         Step.PATH,
         "Its issuer is not known here, or this server lacks its revocation list.",
     ),
     "unable to verify the first certificate": (Step.PATH, _NO_PATH),
     "unable to get local issuer certificate": (Step.PATH, _NO_PATH),
-    "self-signed certificate": (Step.PATH, "It is self-signed, which is not accepted here."),
+    "self-signed certificate": (Step.PATH, _SELF_SIGNED),
+    "self signed certificate": (Step.PATH, _SELF_SIGNED),
+    "self-signed certificate in certificate chain": (Step.PATH, _NO_PATH),
+    "self signed certificate in certificate chain": (Step.PATH, _NO_PATH),
     "unsuitable certificate purpose": (Step.PATH, "It is not meant for client authentication."),
 }
 _CHECKED: Final = (Step.PATH, Step.VALIDITY, Step.REVOCATION)
@@ -52,17 +87,39 @@ _ADVICE: Final[Mapping[Step, str]] = {
         " together with its key. If you have none, ask the administrator of this service."
     ),
     Step.PATH: (
-        "Choose another certificate. If this is the right one, send its intermediate certificates"
-        " along, or ask the administrator of this service for a new one."
+        "Choose another certificate. If this is the right one, ask the administrator of this"
+        " service for a new one, or to trust the authority that issued it."
     ),
     Step.VALIDITY: "Renew the certificate, or choose another one.",
     Step.REVOCATION: (
         "Choose another certificate. If you have none, ask the administrator of this service."
     ),
 }
+_SEND_CHAIN: Final = (
+    "Choose another certificate. If this is the right one, send its intermediate certificates"
+    " along, or ask the administrator of this service for a new one."
+)
+_CHAIN_IS_DROPPED: Final = (
+    " Intermediate certificates that you send along do not reach this service: its administrator"
+    " has to register them."
+)
+"""Of a path that lacks its issuer, behind a proxy that passes the certificate alone."""
+_MAKE_ANOTHER: Final = (
+    "Send a certificate for a client, not for an authority. To make a self-signed one use openssl"
+    " req -x509 -addext basicConstraints=critical,CA:FALSE, and have it registered."
+)
+_NOT_YOUR_FAULT: Final = (
+    "Your certificate may be in order. Tell the administrator of this service, who has to provide"
+    " the current revocation list; realmgate doctor names the authority."
+)
 _ANOTHER_ADDRESS: Final = (
     "Use the address of this service that passes certificates of every issuer to the realm, or ask"
     " the administrator for it. With nginx it has ssl_verify_client optional_no_ca."
+)
+_IF_REGISTERED: Final = (
+    "If it is registered for a client, use the address of this service that accepts certificates of"
+    " every issuer; with nginx it has ssl_verify_client optional_no_ca. Otherwise choose another"
+    " certificate."
 )
 _NOT_YET: Final = "Check the clock of the machine that issued it, or choose another certificate."
 
@@ -75,6 +132,8 @@ class CertificateRefusal:
     sentence: str
     advice: str
     leaf: CertificateFacts | None = None
+    words: str = ""
+    """The proxy's own words, such as `certificate has expired`; empty where it had none."""
 
     @property
     def title(self) -> str:
@@ -114,6 +173,7 @@ class CertificateRefusal:
         if self.leaf is not None:
             found["failed_step"] = self.step.value
             found["checks"] = self.checks
+            found["proxy_reason"] = self.words
             found["certificate"] = {
                 "subject": self.subject,
                 "issuer": self.issuer,
@@ -137,25 +197,40 @@ class RefusalExplainer:
     """
 
     def __init__(
-        self, directory: Directory, trust: AnchoredTrust, sources: RevocationSources, clock: Clock
+        self,
+        directory: Directory,
+        trust: AnchoredTrust,
+        sources: RevocationSources,
+        clock: Clock,
+        *,
+        passes_chain: bool,
     ) -> None:
+        """Take `passes_chain`: whether intermediate certificates of callers reach the gateway."""
         self._directory = directory
         self._trust = trust
         self._sources = sources
         self._clock = clock
+        self._passes_chain = passes_chain
 
     async def explain(
         self, evidence: CertificateEvidence, realm_name: str | None
     ) -> CertificateRefusal:
-        """Explain by the realm's anchors; by dates and the proxy's words without enabled realm."""
-        now, leaf = self._clock.now(), evidence.leaf
+        """Explain by the realm's anchors; outside of enabled realms by those of the settings."""
+        now = self._clock.now()
         entry = None if realm_name is None else await self._directory.realm(realm_name)
-        realm = None if entry is None or not entry.realm.enabled else entry.realm
-        if realm is None:
-            found = _late(CertificationPath.of(leaf), leaf, now)
-        else:
-            found = await self._in_realm(evidence, realm, now)
-        return found or _in_words(evidence)
+        if entry is None or not entry.realm.enabled:
+            entry = await self._directory.realm(MASTER)
+        found = None if entry is None else await self._in_realm(evidence, entry.realm, now)
+        refusal = found or _in_words(evidence)
+        return replace(refusal, advice=self._advice(refusal), words=_words(evidence))
+
+    def _advice(self, refusal: CertificateRefusal) -> str:
+        """Return the advice, about intermediate certificates only where they matter."""
+        if refusal.sentence == _SELF_SIGNED:
+            return _IF_REGISTERED
+        if refusal.sentence != _NO_PATH:
+            return refusal.advice
+        return _SEND_CHAIN if self._passes_chain else f"{refusal.advice}{_CHAIN_IS_DROPPED}"
 
     async def _in_realm(
         self, evidence: CertificateEvidence, realm: Realm, now: datetime
@@ -170,23 +245,43 @@ class RefusalExplainer:
         if await self._sources.deny_lists.refusal(path, realm, now) is not None:
             return _refusal(Step.REVOCATION, "It is denied.", leaf)
         lists = self._sources.lists
-        if lists is None or await lists.refusal(path, realm, now) is None:
-            if _step_in_words(evidence) is not Step.PATH:
-                return None
-            return CertificateRefusal(Step.PATH, _REALM_ALONE, _ANOTHER_ADDRESS, leaf)
-        if _step_in_words(evidence) is Step.REVOCATION:
-            return _in_words(evidence)
-        return _refusal(Step.REVOCATION, _REVOCATION_UNKNOWN, leaf)
+        reason = None if lists is None else await lists.refusal(path, realm, now)
+        if reason is not None:
+            return _by_lists(evidence, reason)
+        if path.origin is AnchorOrigin.SETTINGS and evidence.reason == _WORDS_WITHOUT_LIST:
+            return CertificateRefusal(Step.REVOCATION, _WITHOUT_LIST, _NOT_YOUR_FAULT, leaf)
+        if _step_in_words(evidence) is not Step.PATH:
+            return None
+        if path.origin is AnchorOrigin.SETTINGS:
+            return CertificateRefusal(Step.PATH, _GATEWAY_ALONE, _FILES_DIFFER, leaf)
+        return CertificateRefusal(Step.PATH, _REALM_ALONE, _ANOTHER_ADDRESS, leaf)
+
+
+def _by_lists(evidence: CertificateEvidence, reason: str) -> CertificateRefusal:
+    """Explain a refusal by the revocation lists of the settings."""
+    leaf = evidence.leaf
+    if reason.endswith(WAS_REVOKED):
+        return _refusal(Step.REVOCATION, _REVOKED, leaf)
+    if reason.startswith(NO_LIST):
+        return CertificateRefusal(Step.REVOCATION, _WITHOUT_LIST, _NOT_YOUR_FAULT, leaf)
+    if _step_in_words(evidence) is Step.REVOCATION:
+        return _in_words(evidence)
+    return CertificateRefusal(Step.REVOCATION, _LIST_TOO_OLD, _NOT_YOUR_FAULT, leaf)
 
 
 def _without_path(evidence: CertificateEvidence, reason: str, now: datetime) -> CertificateRefusal:
     """Explain a missing path; a proxy that names dates or revocation found one of its own."""
     leaf = evidence.leaf
     if _ABOUT_THE_LEAF.fullmatch(reason):
-        return _refusal(Step.PATH, f"{reason[0].upper()}{reason[1:]}.", leaf)
+        found = _refusal(Step.PATH, f"{reason[0].upper()}{reason[1:]}.", leaf)
+        of_authority = reason.startswith(OF_AN_AUTHORITY)
+        return replace(found, advice=_MAKE_ANOTHER) if of_authority else found
     if _step_in_words(evidence) in {Step.VALIDITY, Step.REVOCATION}:
         return _late(CertificationPath.of(leaf), leaf, now) or _in_words(evidence)
-    return _refusal(Step.PATH, _NO_PATH, leaf)
+    if not reason and leaf.issuer == leaf.subject:
+        return _refusal(Step.PATH, _SELF_SIGNED, leaf)
+    known = (sentence for pattern, sentence in _OF_AUTHORITIES if pattern.fullmatch(reason))
+    return _refusal(Step.PATH, next(known, _NO_PATH), leaf)
 
 
 def _step_in_words(evidence: CertificateEvidence) -> Step | None:
@@ -196,9 +291,17 @@ def _step_in_words(evidence: CertificateEvidence) -> Step | None:
 
 
 def _in_words(evidence: CertificateEvidence) -> CertificateRefusal:
-    """Return the refusal in the proxy's words, none of which are repeated."""
+    """Return the refusal by the proxy's words."""
     step, sentence = _PHRASES.get(evidence.reason or "", (Step.PATH, _BY_THE_PROXY))
-    return _refusal(step, sentence, evidence.leaf)
+    found = _refusal(step, sentence, evidence.leaf)
+    is_ours = step is Step.REVOCATION and sentence != _REVOKED
+    return replace(found, advice=_NOT_YOUR_FAULT) if is_ours else found
+
+
+def _words(evidence: CertificateEvidence) -> str:
+    """Return the proxy's words, which are phrases of OpenSSL, as one short line."""
+    text = evidence.reason or ""
+    return text[:_LONGEST_WORDS] if text.isprintable() else ""
 
 
 def _late(

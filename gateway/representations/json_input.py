@@ -18,7 +18,7 @@ files of their own)
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -142,7 +142,7 @@ class LargeJson:
                 return self._taken
             if len(self._text) > LONGEST_NUMBER:
                 break
-        raise self._failure("Expecting value")
+        raise self._failure(_VALUE_EXPECTED)
 
     def _object(self, depth: int) -> dict[str, Any]:
         members: dict[str, Any] = {}
@@ -153,7 +153,7 @@ class LargeJson:
         self.unfinished.append(members)
         while True:
             if self._peek() != '"':
-                raise self._failure("Expecting property name enclosed in double quotes")
+                raise self._failure(_NAME_EXPECTED)
             name = self._string()
             if self._peek() != ":":
                 raise self._failure("Expecting ':' delimiter")
@@ -243,12 +243,11 @@ DEEPER = "deeper nesting"
 NESTING = f"at most {MAX_DEPTH} levels of nesting"
 _TEXT = "text without NUL and without unpaired surrogates"
 
-
+_VALUE_EXPECTED: Final = "Expecting value"
+_NAME_EXPECTED: Final = "Expecting property name enclosed in double quotes"
 _EXPECTED: Final = {
-    "Expecting value": "a value",
-    "Expecting property name enclosed in double quotes": "a name in double quotes",
-    "Illegal trailing comma before end of object": "another name",
-    "Illegal trailing comma before end of array": "another value",
+    _VALUE_EXPECTED: "a value",
+    _NAME_EXPECTED: "a name in double quotes",
     "Expecting ':' delimiter": "a colon",
     "Expecting ',' delimiter": "a comma, or the end of what was begun",
     "Extra data": "the end of the file",
@@ -260,8 +259,23 @@ _EXPECTED: Final = {
 """The text at the place the parser names: its own words are for programmers."""
 
 
+def _located_alike(error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """Return the error as every version of Python reports it.
+
+    Since Python 3.13 a comma before the end of a container is named itself, without what is behind
+    it; `LargeJson` and earlier versions name the end that comes too early.
+    """
+    if not error.msg.startswith("Illegal trailing comma"):
+        return error
+    spaces = _SPACES.match(error.doc, error.pos + 1)
+    end = error.pos + 1 if spaces is None else spaces.end()
+    is_array = error.doc[end : end + 1] == "]"
+    return json.JSONDecodeError(_VALUE_EXPECTED if is_array else _NAME_EXPECTED, error.doc, end)
+
+
 def misread(error: json.JSONDecodeError) -> tuple[str, str]:
     """Return the text where the parser gave up, and the text that is allowed there."""
+    error = _located_alike(error)
     rest = error.doc[error.pos : error.pos + 1]
     known = next((said for said in _EXPECTED if error.msg.startswith(said)), "")
     return json.dumps(rest) if rest else "the end of the file", _EXPECTED.get(known, "JSON")
@@ -275,9 +289,10 @@ def parse_json(text: bytes, source: str | Path, repetitions: list[str] | None = 
     """
     try:
         value = _parse_bounded(text, repetitions)
-    except json.JSONDecodeError as error:
+    except json.JSONDecodeError as failure:
+        error = _located_alike(failure)
         place = f"{source}, line {error.lineno}, column {error.colno}"
-        raise InvalidInput((FieldError(place, *misread(error)),)) from error
+        raise InvalidInput((FieldError(place, *misread(error)),)) from failure
     except UnicodeDecodeError as error:
         raise InvalidInput(
             (FieldError(f"{source}, byte {error.start}", "a byte that is no UTF-8", "UTF-8 text"),)
@@ -376,6 +391,15 @@ def _last_values(repetitions: list[str], pairs: list[tuple[str, Any]]) -> dict[s
     if len(last) != len(pairs):
         repetitions += repeated(name for name, _ in pairs)
     return last
+
+
+class LastMembers(dict[str, Any]):
+    """The object of a document in which members came twice, each with its last value."""
+
+    def __init__(self, members: dict[str, Any], repetitions: Iterable[str]) -> None:
+        super().__init__(members)
+        self.repetitions = tuple(dict.fromkeys(repetitions))
+        """The names that came twice in one object of the document, each once."""
 
 
 def reject_constant(name: str) -> Any:

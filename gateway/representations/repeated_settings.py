@@ -37,6 +37,10 @@ _LISTED_ONCE_SET: Final = tuple(
     name for name in MIRRORED if re.fullmatch("client(Offline)?Session[A-Z].*", name)
 )
 """Fields that stand among the attributes as well from when they have another value than before."""
+LISTED_IF_GIVEN: Final = frozenset(_LISTED_ONCE_SET)
+"""Fields that stand among the attributes of a new realm whose file has them."""
+NEVER_LISTED: Final = frozenset(_STORED_AS_ATTRIBUTES.split()) - LISTED_IF_GIVEN
+"""Fields that Keycloak stores as attributes and never lists there."""
 _LISTS: Final = {
     "webAuthnPolicyExtraOrigins": "webAuthnPolicyExtraOrigins",
     "webAuthnPolicyExtraOriginsPasswordless": "webAuthnPolicyPasswordlessExtraOrigins",

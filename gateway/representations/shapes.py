@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from math import isfinite
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
@@ -74,12 +75,12 @@ class Verbatim:
 def whole_number(value: Any) -> Any:
     """Return the number that a text or a float stands for, and every other value as it is.
 
-    Keycloak 26.7 cuts fractions off; here a fraction is no whole number.
+    A fraction is cut off, as Keycloak 26.7 does.
     """
     if isinstance(value, str):
         text = value.strip()
         return int(text) if _DIGITS.fullmatch(text) else value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and isfinite(value) else value
 
 
 class Flag(Verbatim):

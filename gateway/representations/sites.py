@@ -12,8 +12,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.forward_auth import AcceptedCredential, BearerAudience, Site, UnreadableSite
-from gateway.domain.hosts import is_below
+from gateway.domain.forward_auth import (
+    AcceptedCredential,
+    BearerAudience,
+    Site,
+    UnreadableSite,
+    callback_of,
+)
+from gateway.domain.hosts import WILDCARD, is_below
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.json_input import check_json
 from gateway.representations.refusals import (
@@ -264,3 +270,22 @@ def _as_json(value: Any, path: str, errors: list[FieldError], depth: int = 0) ->
         return value
     errors.append(FieldError(path, str(value), "text, a whole number, true or false"))
     return str(value)
+
+
+def render_site_client(site: Site, client_id: str) -> dict[str, Any]:
+    """Return the representation of a new client that signs browsers in at the site.
+
+    It is used by the gateway alone, so it has no other grant than the authorization code.
+    """
+    return {
+        "clientId": client_id,
+        "name": site.name,
+        "protocol": "openid-connect",
+        "standardFlowEnabled": True,
+        "directAccessGrantsEnabled": False,
+        "implicitFlowEnabled": False,
+        "serviceAccountsEnabled": False,
+        "publicClient": False,
+        "redirectUris": [callback_of(host) for host in site.hosts if not host.startswith(WILDCARD)],
+        "attributes": {"pkce.code.challenge.method": "S256"},
+    }

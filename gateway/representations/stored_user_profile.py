@@ -93,6 +93,8 @@ def allowing_unmanaged_attributes(components: Any) -> Any:
     match (components or {}).get(PROFILE_TYPE):
         case None | []:
             before, profile = {}, standard_user_profile()
+        case [Mapping() as component] if PROFILE_CONFIG not in (component.get("config") or {}):
+            before, profile = dict(component), standard_user_profile()
         case [{"config": {"kc.user.profile.config": [str(text)]}} as component]:
             try:
                 before, profile = component, parse_profile_text(text)

@@ -71,6 +71,8 @@ def read_record(line: bytes) -> LoggedEvent | None:
     """Return the event; None for an invalid line."""
     try:
         members = orjson.loads(line)
+        if not isinstance(members, list):
+            return None
         event_id, realm_id, microseconds, kind, *names, details = members[:_MEMBERS]
         client_id, user_id, session_id, ip_address, error = names
         is_stored, *listeners = members[_MEMBERS] if len(members) > _MEMBERS else (True,)

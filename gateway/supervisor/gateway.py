@@ -109,8 +109,10 @@ def _prepare(settings: Settings) -> None:
 def _work(plan: WorkerPlan, lifeline: Lifeline) -> int:
     # What is imported now stays: the garbage collector need not scan it, now and later.
     gc.disable()
-    from gateway.supervisor.worker import run_worker  # noqa: PLC0415 - see _share_program
+    from gateway.bootstrap.services import import_adapters  # noqa: PLC0415 - see _share_program
+    from gateway.supervisor.worker import run_worker  # noqa: PLC0415 - the same
 
+    import_adapters()
     gc.freeze()
     gc.enable()
     return run_worker(plan, lifeline)

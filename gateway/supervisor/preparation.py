@@ -9,10 +9,11 @@ import structlog
 
 from gateway.admin.realm_files import load_realm_files
 from gateway.admin.realms import ensure_administrator, ensure_defaults
-from gateway.bootstrap.admin_api import realm_import
+from gateway.bootstrap.administration import realm_import
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
-from gateway.bootstrap.services import Services, check_encryption_keys, open_services
+from gateway.bootstrap.encryption_keys import check_encryption_keys
+from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
 from gateway.http.pages.theme_check import check_themes
 from gateway.listeners import check_events_file

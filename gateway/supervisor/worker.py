@@ -62,6 +62,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
     loop.add_signal_handler(signal.SIGTERM, asked.set)
     loop.add_reader(lifeline.parent, _parent_died, loop, plan.public, lifeline, asked)
     async with open_services(settings) as services, asyncio.TaskGroup() as group:
+        services.make_all()
         apps = build_applications(settings, services, lifecycle, plan.metrics_directory)
         await services.invalidation.start()
         signals = services.database.queue_signals

@@ -13,11 +13,13 @@ prepare_development() { # PROGRAM...
     done
     install_packages "$log" ${missing[@]+"${missing[@]}"}
     prepare_environment "$root/requirements-dev.lock" "$log"
+    prepare_environment "$root/requirements-docs.lock" "$log"
 }
 
 _is_installed() { # PROGRAM
     # Debian keeps PostgreSQL's programs outside of PATH.
     [[ $1 == initdb ]] && compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return
+    [[ $1 == redis-server ]] && command -v valkey-server >/dev/null && return
     # A module of Apache is no program.
     [[ $1 == mod_* ]] && {
         [[ -e /usr/lib/apache2/modules/$1.so ]]
@@ -34,6 +36,7 @@ _is_installed() { # PROGRAM
 _package_of() { # PROGRAM
     case $1 in
         initdb) echo postgresql ;;
+        redis-server) echo 'redis-server|valkey-server' ;;
         # The program and its modules alone: the package apache2 is the service on port 80.
         apache2) echo apache2-bin ;;
         mod_*) echo "libapache2-${1//_/-}" ;;

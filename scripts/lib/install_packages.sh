@@ -1,41 +1,50 @@
 # shellcheck shell=bash
-# Debian packages that are missing, installed without starting any service of theirs.
+# Packages of Debian or Ubuntu that are missing, installed without starting any service of theirs.
 # Needs terminal.sh.
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
-is_debian_12_or_later() {
-    [[ -r /etc/os-release ]] || return 1
+os_release=/etc/os-release
+
+# Debian 12 and Ubuntu 24.04 are the first with Python 3.11. Debian's testing has no number.
+can_install_packages() {
+    [[ -r $os_release ]] && command -v apt-get >/dev/null || return 1
     (
-        # shellcheck disable=SC1091
-        . /etc/os-release
-        [[ ${ID:-} == debian && ${VERSION_ID:-12} -ge 12 ]]
+        # shellcheck disable=SC1090
+        . "$os_release"
+        case ${ID:-} in
+            debian) ((${VERSION_ID:-12} >= 12)) ;;
+            ubuntu) ((${VERSION_ID%%.*} >= 24)) ;;
+            *) exit 1 ;;
+        esac
     )
 }
 
 require_linux() {
     [[ $(uname -s) == Linux ]] || fail \
-        "The scripts run on Debian 12; this is $(uname -s)." \
-        "Use a Debian 12 machine or container. What they need: Python 3.11 or later with venv," \
-        "nginx 1.22 or later (http_v2, ssl), redis-server 6 or later, bash 5 and util-linux."
+        "The scripts run on Debian 12 and 13 and Ubuntu 24.04; this is $(uname -s)." \
+        "Use such a machine or container. What they need: Python 3.11 or later with venv," \
+        "nginx 1.22 or later (http_v2, ssl), Redis 6 or Valkey 8 or later, bash 5 and util-linux."
 }
 
-# Installs the packages, or names them where that is not ours to do.
+# Installs the packages, or names them where that is not ours to do. "redis-server|valkey-server"
+# is the first of them that the system has.
 install_packages() { # LOG PACKAGE...
-    local log=$1
+    local log=$1 names
     shift
     (($#)) || return 0
-    if ! is_debian_12_or_later; then
-        fail "Missing here: $*" \
-            "Only Debian 12 is set up automatically. On Ubuntu 24.04 or later run this first:" \
-            "sudo apt-get update && sudo apt-get install --no-install-recommends $*"
+    names=${*//|/ or }
+    if ! can_install_packages; then
+        fail "Missing here: $names" \
+            "Debian 12 and later and Ubuntu 24.04 and later are set up automatically. On another" \
+            "system install these programs first; its packages may have other names."
     fi
     if ((EUID != 0)); then
-        fail "Missing here: $*" \
+        fail "Missing here: $names" \
             "Only root can install them: run this once as root, or have root run" \
-            "apt-get update && apt-get install --no-install-recommends $*"
+            "apt-get update && apt-get install --no-install-recommends ${*//|*/}"
     fi
-    step "Installing $* from Debian" "$log" _apt_install "$@"
+    step "Installing ${*//|*/}" "$log" _apt_install "$@"
 }
 
 _apt_install() {
@@ -51,15 +60,33 @@ _apt_install() {
     fi
     export DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND=none NEEDRESTART_SUSPEND=1
     apt-get -q -o DPkg::Lock::Timeout=120 update
+    local package found=()
+    for package in "$@"; do
+        found+=("$(_available_package "$package")")
+    done
     apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 \
-        -o Dpkg::Options::=--force-confold install "$@"
+        -o Dpkg::Options::=--force-confold install "${found[@]}"
     if command -v systemctl >/dev/null; then
         # Nobody asked for them as services, so they do not come up at the next boot either.
-        local package
-        for package in "$@"; do
+        for package in "${found[@]}"; do
             case $package in
-                nginx | redis-server | postgresql | haproxy | caddy) systemctl disable "$package" || true ;;
+                nginx | redis-server | valkey-server | postgresql | haproxy | caddy)
+                    systemctl disable "$package" || true
+                    ;;
             esac
         done
     fi
+}
+
+# Prints the first of the names that the package lists have, the first one where they have none:
+# apt-get says then what is missing.
+_available_package() { # NAME[|NAME...]
+    local name
+    for name in ${1//|/ }; do
+        if apt-cache show --no-all-versions "$name" >/dev/null 2>&1; then
+            printf '%s' "$name"
+            return
+        fi
+    done
+    printf '%s' "${1%%|*}"
 }

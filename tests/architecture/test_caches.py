@@ -26,6 +26,10 @@ ALLOWED = {
     ("gateway/observability/logging.py", "lru_cache"): "1,024 names, 64 characters each",
     ("gateway/doctor/nginx_scopes.py", "cached_property"): "one configuration in a command",
     ("gateway/storage/sql/database.py", "cached_property"): "the repositories of one transaction",
+    ("gateway/storage/sql/database.py", "cache"): "the classes of repositories",
+    ("gateway/bootstrap/services.py", "cached_property"): "the services of one process",
+    ("gateway/bootstrap/services.py", "cache"): "one value of the settings",
+    ("gateway/domain/exports.py", "cache"): "names of modules, of ten packages",
     ("gateway/domain/realm/sign_in.py", "cached_property"): "three values for a realm in memory",
     ("gateway/storage/cache.py", "OrderedDict"): "bounded in bytes there, with groups",
     (

@@ -187,7 +187,8 @@ def keycloak_topics() -> tuple[str, ...]:
 @cache
 def attacks() -> frozenset[str]:
     """Return the ids of the rows about attacks."""
-    text = (REFERENCE / "attacks.md").read_text(encoding="utf-8")
+    pages = (REFERENCE / "attacks.md", REFERENCE / "figures-and-traps.md")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     return frozenset(re.findall(r"^\| ([A-Z]\d+) \|", text, re.MULTILINE))
 
 

@@ -19,6 +19,7 @@ DECLARED = tuple(
 OTHERS = ROOT / READERS / "clients"
 WRITERS = {
     "gateway/admin/clients/defaults.py": "the JSON of the clients that every realm has",
+    "gateway/admin/realm_files/early_versions.py": "the JSON of files of earlier versions",
     "gateway/admin/realm_files/migration.py": "the JSON of files of earlier versions",
     "gateway/client_policies/conditions.py": "an administrator names them",
     "gateway/storage/sql/migrations/versions/revision_0023.py": "the JSON of an earlier version",

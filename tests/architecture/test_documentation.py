@@ -115,9 +115,32 @@ def test_every_command_is_documented() -> None:
     assert [name for name in COMMANDS if f"realmgate {name}" not in text] == []
 
 
-@pytest.mark.parametrize("file", ["tests/quick.txt", "tests/http/through_nginx.txt"])
+@pytest.mark.parametrize(
+    "file", ["tests/quick.txt", "tests/newest_python.txt", "tests/http/through_nginx.txt"]
+)
 def test_lists_of_tests_name_files_that_exist(file: str) -> None:
     """`scripts/test` reads them."""
     listed = (ROOT / file).read_text(encoding="utf-8").splitlines()
     assert listed
     assert [line for line in listed if not (ROOT / line.partition("::")[0]).exists()] == []
+
+
+GENERATED_PAGES = {
+    "docs/admin-api-operations.md",
+    "docs/certificate-outcomes.md",
+    "docs/effects-of-settings.md",
+    "docs/performance-results.md",
+    "docs/realm-settings.md",
+}
+"""Reference that scripts write: looked up by search, not read from the beginning."""
+MOST_WORDS = 2500
+
+
+def test_no_page_has_more_than_2500_words() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *ROOT.glob("*/README.md")]
+    words = {
+        str(page.relative_to(ROOT)): len(page.read_text(encoding="utf-8").split()) for page in pages
+    }
+    assert words.keys() >= GENERATED_PAGES
+    long = {page for page, count in words.items() if count > MOST_WORDS}
+    assert long - GENERATED_PAGES == set(), "split the page by concept"

@@ -7,8 +7,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "sessions-and-lock-outs.md"
-ATTACKS = ROOT / "docs" / "attacks-and-faults.md"
-THREATS = ROOT / "docs" / "threat-model.md"
+PAGES = {
+    "sessions": [PAGE, PAGE.with_name("lock-outs.md")],
+    "attacks": [
+        ROOT / "docs/attacks-and-faults.md",
+        *sorted((ROOT / "docs").glob("attacks-on-*.md")),
+        ROOT / "docs/faults-and-restarts.md",
+        ROOT / "docs/published-vulnerabilities.md",
+    ],
+    "threats": [ROOT / "docs/threat-model.md", *sorted((ROOT / "docs").glob("threats-of-*.md"))],
+}
 _NAMED = re.compile(r"\[[\w.]+\]\(\.\./(?P<file>tests/[\w/]+\.py)\)\s+`(?P<test>test_\w+)`")
 
 _OF_CONCERN = re.compile(
@@ -17,9 +25,9 @@ _OF_CONCERN = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", [PAGE, ATTACKS, THREATS], ids=lambda page: page.stem)
-def test_every_test_that_the_page_names_exists(page: Path) -> None:
-    named = _NAMED.findall(page.read_text())
+@pytest.mark.parametrize("topic", PAGES)
+def test_every_test_that_the_pages_name_exists(topic: str) -> None:
+    named = [found for page in PAGES[topic] for found in _NAMED.findall(page.read_text())]
     missing = [
         f"{file}: {test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text()
     ]

@@ -1,4 +1,4 @@
-"""A process loads what it uses: one driver and its dialect. Source: docs/performance.md, memory."""
+"""A process loads what it uses: one driver and its dialect. docs/performance-analysis.md."""
 
 import subprocess
 import sys

@@ -54,6 +54,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/admin/realms/administrators.py": "counts administrators",
     "gateway/admin/registration/registrars.py": "registration tokens, which are no sign-in",
     "gateway/admin/sessions.py": "ends sessions",
+    "gateway/admin/site_findings.py": "explains to operators",
     "gateway/admin/users/credentials.py": "sends links, which are checked when opened",
     "gateway/admin/users/lockouts.py": "lists lock-outs",
     "gateway/authentication/account_updates.py": "row lock of a change",

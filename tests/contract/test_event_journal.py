@@ -1,13 +1,15 @@
 """Events on their way to SQL: each is stored once, and whatever stands around it."""
 
+import json
 import os
 import stat
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from gateway.domain.events import UserEvent
-from gateway.storage.event_journal import BATCH
+from gateway.storage.event_journal import BATCH, read_record, write_record
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.event_journals import (
@@ -152,6 +154,48 @@ async def test_what_is_no_event_is_passed_over(
     journal.append(user_event("2"))
     await journal.settle()
     assert await stored_ids(database) == ["1", "2"]
+
+
+_KINDS: tuple[object, ...] = (
+    None,
+    True,
+    1,
+    2**80,
+    1.5,
+    "LOGIN",
+    [],
+    ["a"],
+    [["a"]],
+    {},
+    {"a": "b"},
+    {"a": {}},
+)
+_MEMBERS: tuple[object, ...] = (
+    "x",
+    "demo-id",
+    1,
+    "LOGIN",
+    None,
+    None,
+    None,
+    None,
+    None,
+    {},
+    [True, "webhook"],
+)
+
+
+def test_no_line_of_json_fails_the_reader() -> None:
+    """Each kind of value in each place of a record, the record itself, and its length."""
+    lines: list[object] = [*_KINDS, dict.fromkeys(map(str, range(12)))]
+    for place, kind in product(range(len(_MEMBERS)), _KINDS):
+        changed: list[object] = [*_MEMBERS]
+        changed[place] = kind
+        lines += (changed, changed[: place + 1])
+    for line in lines:
+        logged = read_record(json.dumps(line).encode())
+        assert logged is None or isinstance(line, list)
+        assert logged is None or read_record(write_record(logged)) == logged
 
 
 async def test_noise_longer_than_a_batch_is_passed_over(

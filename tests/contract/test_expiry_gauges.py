@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from gateway.admin.expiry import ExpiryListing
-from gateway.bootstrap import expiry as gauges_module
 from gateway.bootstrap.expiry import AGE, ExpiryGauges
 from gateway.certificates import SeenCertificates
 from gateway.crypto.x509.parse import StoredCertificateReader
@@ -21,6 +20,7 @@ from gateway.domain.expiry import (
     RenewalKind,
 )
 from gateway.domain.ports.storage import Stores
+from gateway.observability import metrics as metrics_module
 from gateway.observability.metrics import Gauge
 from gateway.storage.sql.database import SqlDatabase
 from tests.contract.test_seen_certificates import leaf
@@ -123,7 +123,7 @@ async def test_certificates_of_settings_count_for_all_and_for_master(
 async def test_realms_beyond_a_bound_are_one(
     database: SqlDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gauges_module, "MOST_REALMS", 1)
+    monkeypatch.setattr(metrics_module, "MOST_REALMS", 1)
     await store_realms(database, "a", "b", "c")
     seen = SeenCertificates(database)
     for number, realm in enumerate(("a-id", "b-id", "c-id"), start=1):

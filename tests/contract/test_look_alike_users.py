@@ -41,7 +41,7 @@ async def _found(database: SqlDatabase, name: str, address: str | None = None) -
 
 async def _execute(database: SqlDatabase, statement: str) -> None:
     async with database.write() as stores:
-        await stores.users._transaction.execute(text(statement))
+        await stores.transaction.execute(text(statement))
 
 
 async def _store_old(database: SqlDatabase) -> None:

@@ -5,6 +5,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from copy import copy
 from dataclasses import astuple, replace
 from datetime import timedelta
@@ -344,6 +345,7 @@ async def test_after_a_failure_the_connection_is_made_anew(disk: SlowDisk) -> No
     assert not await asked.execute(questions.revocation, arguments)
     assert disk.opened == 2
     await asked.dispose()
+    await asked.dispose()
 
 
 @pytest.mark.parametrize("poison", [2**64, object(), "\ud800"])
@@ -380,7 +382,7 @@ def test_no_question_walks_through_a_realm(sqlite_template: Path) -> None:
     Which clients are always listed is asked once after a change of the realm's clients.
     """
     steps, queries = [], LookupQueries.of(sqlite.dialect())
-    with sqlite3.connect(sqlite_template) as connection:
+    with closing(sqlite3.connect(sqlite_template)) as connection:
         for question in astuple(queries):
             if question.text == queries.always_listed.text:
                 continue

@@ -1,6 +1,6 @@
 """The failures of one address lock this address out and not the user, on a clock that is set.
 
-docs/sessions-and-lock-outs.md, "Lock out an address"; attacks: D5
+docs/lock-outs.md, "Lock out an address"; attacks: D5
 """
 
 import re

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from gateway.crypto.x509.development_pki import ClientOrder, issue_client, revoke_certificate
+from gateway.http.certificate_lookup import LOOKUPS
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue
@@ -257,3 +258,89 @@ def test_the_command_says_what_the_admin_api_says(realm: AdministeredRealm, tmp_
     assert code == REFUSED
     assert "reason    the client certificate is not trusted: it is on the deny list" in text
     assert run(DEVICE, "--realm", "no-such-realm")[0] == BAD
+
+
+BELOW: Final = issue("not registered", ROOT, CA)
+CHAINED: Final = issue("probe", BELOW)
+LOOKUPS_IN_FORCE: Final[tuple[tuple[dict[str, str], bool], ...]] = (
+    ({}, False),
+    ({"CERTIFICATE_LOOKUP": "nginx"}, False),
+    ({"CERTIFICATE_LOOKUP": "haproxy"}, False),
+    ({"CERTIFICATE_LOOKUP": "haproxy", "CERTIFICATE_CHAIN_HEADER": "x-chain"}, True),
+    ({"CERTIFICATE_LOOKUP": "apache"}, False),
+    ({"CERTIFICATE_LOOKUP": "apache", "CERTIFICATE_CHAIN_PREFIX": "x-chain"}, True),
+    ({"CERTIFICATE_LOOKUP": "envoy"}, True),
+    ({"CERTIFICATE_LOOKUP": "traefik"}, True),
+    ({"CERTIFICATE_LOOKUP": "rfc9440"}, True),
+)
+"""Settings, and whether the proxy can pass the certificates beside the leaf on."""
+
+
+def test_the_chain_counts_only_where_the_proxy_passes_it(
+    realm: AdministeredRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "chained.pem"
+    file.write_text(CHAINED.pem + BELOW.pem)
+    command = ("certs", "explain", str(file), "--realm", realm.name, "--client", "probe")
+    for settings, passes in LOOKUPS_IN_FORCE:
+        with monkeypatch.context() as patch:
+            for name, value in settings.items():
+                patch.setenv(f"REALMGATE_{name}", value)
+            done = realm.administration.command(*command)
+            document = json.loads(realm.administration.command(*command, "--json").output)
+        lookup = settings.get("CERTIFICATE_LOOKUP", "nginx")
+        assert document["lookup"] == lookup
+        assert document["ignoredCertificates"] == (0 if passes else 1), settings
+        assert done.exit_code == (ACCEPTED if passes else REFUSED), (settings, done.output)
+        dropped = f"proxy     {lookup} passes the certificate alone: 1 further certificate of the"
+        assert (dropped in done.output) is not passes, done.output
+    assert LOOKUPS.keys() == {each["CERTIFICATE_LOOKUP"] for each, _ in LOOKUPS_IN_FORCE[1:]}
+
+
+def test_a_longer_chain_than_requests_may_have_is_refused(
+    realm: AdministeredRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "chained.pem"
+    file.write_text(CHAINED.pem + BELOW.pem + ROOT.pem)
+    monkeypatch.setenv("REALMGATE_CERTIFICATE_LOOKUP", "traefik")
+    done = realm.administration.command("certs", "explain", str(file), "--realm", realm.name)
+    assert done.exit_code == REFUSED
+    assert "chain of 2 certificates, 1 are allowed" in done.output
+
+
+SELF_SIGNED: Final = issue("probe", None)
+SELF_SIGNED_AUTHORITY: Final = issue("probe", None, CA)
+NAMED: Final = issue(
+    "stranger",
+    ROOT,
+    names(x509.DNSName("x.example"), x509.UniformResourceIdentifier("spiffe://plant/other")),
+)
+WITHOUT_CLIENT: Final = {
+    "unknown": (NAMED, "no client owns the certificate: tried subject CN=stranger; DNS name x.ex"),
+    "self-signed": (SELF_SIGNED, "its certificate is not trusted: it is self-signed: the issuer"),
+    "CA:TRUE": (SELF_SIGNED_AUTHORITY, "it is an authority's certificate: self-signed with CA:TR"),
+    "other": (KINDS["other authority"][0], "is not trusted: the issuer CN=other is not known"),
+    "denied": (DENIED, "its certificate is not trusted: it is on the deny list"),
+    "expired": (KINDS["expired"][0], "its certificate is not trusted: it expired at"),
+}
+"""Certificate, and a part of the reason."""
+
+
+def test_without_client_id_the_log_says_why_no_client_was_found(
+    realm: AdministeredRealm,
+) -> None:
+    for kind, (node, part) in WITHOUT_CLIENT.items():
+        answer, reason = ask_for_token(realm, node.pem, None)
+        assert answer.status_code == httpx2.codes.UNAUTHORIZED, kind
+        assert (reason or "").startswith("the request names no client, and "), (kind, reason)
+        assert part in (reason or ""), (kind, reason)
+        # Names are for the log: callers learn no more than before.
+        assert "stranger" not in answer.text
+        assert explain(realm, node.pem)["reason"] == reason, kind
+
+
+def test_an_authority_is_told_how_a_client_certificate_is_made(realm: AdministeredRealm) -> None:
+    found = explain(realm, SELF_SIGNED_AUTHORITY.pem, "probe")
+    assert found["reason"].endswith("it is an authority's certificate: self-signed with CA:TRUE")
+    assert "-addext basicConstraints=critical,CA:FALSE" in found["note"]
+    assert explain(realm, NAMED.pem, "probe")["note"] is None

@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
-from gateway.bootstrap.services import revocation_downloads
+from gateway.bootstrap.outgoing import revocation_downloads
 from gateway.crypto.revocation.downloaded_lists import INTERVAL, RETRY, DownloadedLists
 from gateway.crypto.x509.development_pki import ISSUING, ROOT, read_authority
 from gateway.crypto.x509.issuing import IssuingAuthority, ValidityPeriod, issue_revocation_list

@@ -168,7 +168,9 @@ def test_sites_are_set_listed_shown_and_removed(shell: Shell, tmp_path: Path) ->
     file.write_text(
         'name = "wiki"\nhosts = ["docs.example.org"]\n[[rules]]\nname = "r"\npaths = ["/*"]\n'
     )
-    assert shell.run("set", str(file), "--realm", "demo").output == "site wiki: replaced\n"
+    done = shell.run("set", str(file), "--realm", "demo")
+    assert done.stdout == "site wiki: replaced\n"
+    assert "Warning: Rules of the site wiki accept sessions, and the site has no" in done.stderr
     listed = json.loads(shell.run("list", "--realm", "demo", "--output", "json").stdout)
     assert [site["hosts"] for site in listed] == [["docs.example.org"]]
 

@@ -22,7 +22,7 @@ from cryptography.x509 import ocsp
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, ExtensionOID
 from structlog.testing import capture_logs
 
-from gateway.bootstrap.services import point_lists, realm_revocation_lists, responder_client
+from gateway.bootstrap.outgoing import point_lists, realm_revocation_lists, responder_client
 from gateway.crypto.revocation.ocsp import (
     LONGEST_ASK,
     LONGEST_USE,

@@ -15,8 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
-from gateway.bootstrap import services
-from gateway.bootstrap.services import point_lists
+from gateway.bootstrap import outgoing
+from gateway.bootstrap.outgoing import point_lists
 from gateway.crypto.revocation.downloaded_lists import INTERVAL, RETRY
 from gateway.crypto.revocation.point_lists import (
     IDLE,
@@ -274,10 +274,10 @@ async def test_a_download_that_takes_too_long_is_given_up(
     followed: Followed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise it would keep a place of its server and of its realm."""
-    assert timedelta(seconds=20) == services._POINT_TIME
-    monkeypatch.setattr(services, "_POINT_TIME", SECOND / 5)
+    assert timedelta(seconds=20) == outgoing._POINT_TIME
+    monkeypatch.setattr(outgoing, "_POINT_TIME", SECOND / 5)
     directory: Any = followed.directory
-    lists = services.point_lists(load_settings(), followed.clock, directory)
+    lists = outgoing.point_lists(load_settings(), followed.clock, directory)
     followed.server.held.add("/a.crl")
     with capture_logs():
         (known,) = await lists.current(ONE, [f"{followed.server.url}/a.crl"], NOW)

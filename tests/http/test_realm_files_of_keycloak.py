@@ -306,13 +306,13 @@ def test_errors_name_the_member_the_value_and_the_line(realms: Administration) -
         {"clientId": "b",
           "notBefore": -1}
       ],
-      "accessTokenLifespan": 1.5
+      "accessTokenLifespan": "1.5"
     }"""
     file = realms.gateway.state_dir / "imported.json"
     for command in ("import", "apply", "plan"):
         output = run_command(realms, text, command, status=2)
         assert f"{file}, line 6: clients[1].notBefore: -1 given" in output
-        assert f"{file}, line 8: accessTokenLifespan: 1.5 given" in output
+        assert f'{file}, line 8: accessTokenLifespan: "1.5" given' in output
         in_list = run_command(realms, f"[{text}]", command, status=2)
         assert f"{file}, line 6: [0].clients[1].notBefore: -1 given" in in_list
 

@@ -1,5 +1,8 @@
 """What people see of a refused request: the sign-in, or a page; programs get headers alone."""
 
+import re
+from base64 import b64encode
+from hashlib import sha256
 from urllib.parse import urljoin
 
 import pytest
@@ -155,3 +158,58 @@ def test_a_proxy_that_returns_answers_gets_the_same_pages(
         assert query_of(asked.headers["location"])["rd"] == f"{HOME}save"
         program = {"X-Forwarded-Method": "POST", "Sec-Fetch-Mode": "cors"}
         assert http.get(url, headers=program).content == b""
+
+
+_NAVIGATION = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
+_WITHOUT_SITE: tuple[tuple[str, dict[str, str], str, str], ...] = (
+    ("/", {"Host": f"{HOST}:8443"}, "unknown_host", f"has the host {HOST}:8443."),
+    ("/public/", {"Host": f"{HOST.upper()}:1"}, "unknown_host", f"has the host {HOST}:1."),
+    ("/home//x", {}, "ambiguous_request", "could read its address or its headers differently"),
+    ("/home/%2e%2e/x", {}, "ambiguous_request", "could read its address"),
+    ("/home/", {"X-HTTP-Method-Override": "DELETE"}, "ambiguous_request", "could read its"),
+)
+"""Path, headers, reason, and words of the page."""
+
+
+@pytest.mark.parametrize(("path", "headers", "reason", "words"), _WITHOUT_SITE)
+def test_a_refusal_without_a_site_is_a_page_that_says_why(
+    protected: Protected, path: str, headers: dict[str, str], reason: str, words: str
+) -> None:
+    for method in ("GET", "POST"):
+        found = protected.ask(path, method=method, headers=_NAVIGATION | headers)
+        assert found.status_code == 403
+        assert found.headers["x-realmgate-reason"] == reason
+        assert found.headers["content-type"] == "text/html; charset=utf-8"
+        assert words in found.text
+        assert re.search("<code>[0-9a-f]{32}</code>", found.text)
+        assert not re.search(r"<script|<link|\son\w+=|\sstyle=|https?://|url\(", found.text)
+        (style,) = re.findall(r"<style>(.*)</style>", found.text, re.DOTALL)
+        digest = b64encode(sha256(style.encode()).digest()).decode()
+        (policy,) = found.headers.get_list("content-security-policy")
+        assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; base-uri ")
+
+
+@pytest.mark.parametrize(("path", "headers", "reason", "words"), _WITHOUT_SITE)
+def test_a_program_without_a_site_reads_the_reason_as_json(
+    protected: Protected, path: str, headers: dict[str, str], reason: str, words: str
+) -> None:
+    found = protected.ask(path, headers={"Accept": "*/*"} | headers)
+    assert (found.status_code, found.headers["x-realmgate-reason"]) == (403, reason)
+    document = found.json()
+    assert set(document) == {"error", "error_description", "request_id"}
+    assert words in document["error_description"]
+
+
+def test_no_refusal_is_an_empty_page_for_a_browser(protected: Protected) -> None:
+    """Whatever refuses a navigation, its user reads why or gets to the sign-in."""
+    token = protected.token("bob")["access_token"]
+    paths = ("/home/", "/admin/", "/nowhere", "/reports/x", "/teams/x", "/jobs/x", "/bound/x")
+    for path in (*paths, "/aimed/x", "/mail/x", "/home//", "/home/;x", "/home/%5c"):
+        for host in (HOST, "devices.example.test", f"{HOST}:8443"):
+            for sent in (None, token, "no-token"):
+                headers = _NAVIGATION | {"Host": host}
+                if sent is not None:
+                    headers["Authorization"] = f"Bearer {sent}"
+                found = protected.ask(path, headers=headers)
+                if found.status_code in {401, 403}:
+                    assert found.content, (path, host, found.headers)

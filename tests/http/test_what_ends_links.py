@@ -25,7 +25,7 @@ from tests.support.mailed_links import MailedRealm, mailed_realm
 from tests.support.one_time_devices import base32, device
 from tests.support.sign_in_browser import CALLBACK, Page, SignInBrowser, web_client
 
-_PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
+_PAGE: Final = Path(__file__).resolve().parents[2] / "docs/what-ends-links.md"
 TABLE: Final = """
 change                           | execute-actions verify-email update-email reset-credentials
 nothing                          | +               +            +            +

@@ -1,7 +1,7 @@
 """What was permitted once and is no more: each change beside each use, as a table.
 
 Every cell is executed. `+` is allowed, `-` refused: Keycloak's answer, or the stricter one.
-`docs/sessions-and-lock-outs.md` has the same table. Keycloak: 1.7, 3, 4.2
+`docs/what-ends-what.md` has the same table. Keycloak: 1.7, 3, 4.2
 """
 
 import json
@@ -62,7 +62,7 @@ USES_OF_TABLE: Final = {
     "OOUT": "offline logout",
 }
 _NEW: Final = "Another password 2"
-_PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
+_PAGE: Final = Path(__file__).resolve().parents[2] / "docs/what-ends-what.md"
 TABLE: Final = """
 change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-B+C S-CER S-CCL CC TOSA OUT OOUT
 nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 from cryptography import x509
+from cryptography.x509.oid import NameOID
 
 from gateway.domain.realm import DPOP_NONCE
 from tests.support.certificate_clients import CertificateClients, client
@@ -32,6 +33,13 @@ CLIENTS: tuple[dict[str, Any], ...] = (
     )
     | {"protocolMappers": [audience("edge")]},
     client("named", template="{device}.{site}.edge.example", **BOUND),
+    client(
+        "by-name",
+        template="cn:sensor-{device}",
+        template_claims='{"device": "sensor"}',
+        device_quota="3",
+        **BOUND,
+    ),
     client("slow", template="urn://slow/{device}", device_quota="2", **BOUND),
     client("vendor", template="urn://vendor/{device}", device_quota="1", **BOUND),
     client(
@@ -119,6 +127,60 @@ def test_a_name_that_does_not_fit_exactly_is_no_device(fleet: CertificateClients
             assert not fleet.admitted(certificate, client_id), (client_id, written)
     named = claims_of(_token(fleet, fleet.issue("dns", "dns:One.Berlin.EDGE.example"), "named"))
     assert (named["device"], named["site"]) == ("one", "berlin")
+
+
+def _subject(*relative_names: dict[str, str]) -> x509.Name:
+    oids = {"CN": NameOID.COMMON_NAME, "OU": NameOID.ORGANIZATIONAL_UNIT_NAME}
+    return x509.Name(
+        [
+            x509.RelativeDistinguishedName(
+                x509.NameAttribute(oids[keyword], value) for keyword, value in rdn.items()
+            )
+            for rdn in relative_names
+        ]
+    )
+
+
+NO_SUBJECTS: tuple[tuple[dict[str, str], ...], ...] = (
+    ({"CN": "sensor-7"}, {"CN": "sensor-8"}),
+    ({"CN": "sensor-7"}, {"CN": "anna"}),
+    ({"CN": "sensor-7", "OU": "fleet"},),
+    ({"OU": "sensor-7"},),
+    ({"CN": "Sensor-7"},),
+    ({"CN": "sensor-7-8"},),
+    ({"CN": "sensor-7 "},),
+    ({"CN": "sensor-7,OU=fleet"},),
+    ({"CN": "sensor-\u0667"},),
+    ({"CN": "sensor-"},),
+)
+
+
+def test_a_common_name_alone_is_a_device(fleet: CertificateClients) -> None:
+    """Claims, quota and lock as for names of the alternative kinds; the rest may be anything."""
+    for number in ("7", "8"):
+        subject = _subject({"OU": f"line {number}"}, {"CN": f"sensor-{number}"})
+        fleet.issue(f"sensor {number}", subject=subject)
+    claims = claims_of(_token(fleet, "sensor 7", "by-name"))
+    assert (claims["sensor"], claims["realmgate_device"]) == ("7", "sensor-7")
+    path = f"clients/{fleet.id_of('by-name')}/device-locks"
+    locked = {"device": "sensor-8", "seconds": 60}
+    assert fleet.admin("POST", path, {**locked, "device": "anna"}).status_code == 400
+    assert fleet.admin("POST", path, locked).is_success
+    refused = fleet.token("sensor 8", "by-name")
+    assert fleet.reason(refused) == "invalid_client: the device sensor-8 is locked"
+    answers = [fleet.token("sensor 7", "by-name").status_code for _ in range(3)]
+    assert answers == [200, 200, 429]
+
+
+def test_an_unclear_subject_is_no_device(fleet: CertificateClients) -> None:
+    """Attacks A15: which of two common names an authority has verified is not known."""
+    for number, relative_names in enumerate(NO_SUBJECTS):
+        kind = fleet.issue(f"unclear {number}", subject=_subject(*relative_names))
+        assert not fleet.admitted(kind, "by-name"), relative_names
+    fleet.issue("dns of a sensor", "dns:sensor-7", subject=_subject({"CN": "other"}))
+    assert not fleet.admitted("dns of a sensor", "by-name")
+    answer = fleet.token("unclear 0", "by-name")
+    assert "the subject has cn several times" in fleet.reason(answer)
 
 
 def test_an_administrator_locks_a_device_everywhere_at_once(fleet: CertificateClients) -> None:

@@ -1,4 +1,7 @@
-"""The example of docs/clients.md proves its key to a real gateway. Spec: RFC 9449 §4.2, §7.1."""
+"""The DPoP example proves its key to a real gateway. Spec: RFC 9449 §4.2, §7.1.
+
+Source: docs/clients-with-certificates.md
+"""
 
 import importlib.util
 from pathlib import Path

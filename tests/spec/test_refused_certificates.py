@@ -11,7 +11,7 @@ from tests.support.wire import PASSWORD, SECRET
 
 AUTHORITY = "self-signed CA:TRUE"
 """What `openssl req -x509` makes without options."""
-REASON = "it is an authority's certificate"
+REASON = "it is an authority's certificate: self-signed with CA:TRUE"
 REFUSED = f"Client Certification refused for MTLS HoK Token Binding: {REASON}"
 
 

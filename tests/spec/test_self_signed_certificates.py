@@ -20,7 +20,7 @@ from tests.support.certificates import DAY, SERVER, WEAK_RSA_BITS
 from tests.support.spec_stack import Stack
 from tests.support.wire import claims_of
 
-AUTHORITY = "it is an authority's certificate"
+AUTHORITY = "it is an authority's certificate: self-signed with CA:TRUE"
 METHOD = "self_signed_tls_client_auth"
 
 

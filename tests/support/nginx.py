@@ -145,7 +145,8 @@ def make_site(certificates: Path, upstreams: Sequence[str], **options: Any) -> N
 
 def nginx_command(prefix: Path, configuration: Path, *arguments: str) -> list[str]:
     """Return the command line for nginx with this prefix and file."""
-    binary = shutil.which("nginx", path=f"{os.defpath}:/usr/sbin:/usr/local/sbin")
+    folders = f"{os.environ['PATH']}:{os.defpath}:/usr/sbin:/usr/local/sbin"
+    binary = shutil.which("nginx", path=folders)
     assert binary, "nginx is not installed"
     return [binary, "-p", str(prefix), "-c", str(configuration), "-e", "stderr", *arguments]
 

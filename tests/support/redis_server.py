@@ -50,7 +50,7 @@ class RedisServer:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        binary = shutil.which("redis-server")
+        binary = shutil.which("redis-server") or shutil.which("valkey-server")
         if binary is None:
             pytest.fail("redis-server is not installed: apt-get install redis-server", False)
         options = [part for name, value in self._options.items() for part in (f"--{name}", value)]

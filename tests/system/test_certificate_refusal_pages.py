@@ -5,6 +5,7 @@ nginx decides and sets the status; the gateway only says why. attacks: A6, A8
 
 import json
 import re
+import shutil
 import socket
 import ssl
 from base64 import b64encode
@@ -17,6 +18,9 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from scripts.certificate_outcomes_page import OUTCOMES
+from scripts.outcomes_table import read_outcomes
+from tests.support.certificate_kinds import KINDS, REGISTERED, make_certificate_kinds
 from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import start_gateway
@@ -44,7 +48,7 @@ STEPS: Final = {
     "expired": ("validity", r"It ended on \d{4}-\d\d-\d\d \d\d:\d\d UTC\."),
     "not yet valid": ("validity", r"It is not valid before \d{4}-.*UTC\."),
     "unknown CA": ("path", r"No trusted authority is known here that leads to its issuer\."),
-    "self-signed": ("path", r"No trusted authority is known here .*"),
+    "self-signed": ("path", r"It is self-signed, and no authority here has issued it\."),
     "same-named CA with another key": ("path", r"No trusted authority is known here .*"),
     "wrong EKU": ("path", r"Its extended key usage does not allow client authentication\."),
     "weak key": ("path", r"Its key is weak .*"),
@@ -306,3 +310,149 @@ def test_a_listener_that_takes_any_certificate_is_not_affected(
     with nginx.client(edge_certificates.pair("unknown CA")) as client:
         response = client.get(f"{nginx.self_signed}/realms/demo")
     assert (response.status_code, response.json()["realm"]) == (200, "demo")
+
+
+UNLISTED: Final = issue("authority without a list", None, CA)
+"""nginx and the gateway trust it, and neither has a revocation list of it."""
+_OF_A_LIST: Final = "no revocation list of the authority that issued it"
+_SELF_SIGNED: Final = "It is an authority's certificate: self-signed with CA:TRUE."
+
+
+@pytest.fixture(scope="module")
+def unlisted(
+    tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
+) -> Iterator[RunningNginx]:
+    """Run nginx and a gateway with an authority that has no revocation list."""
+    folder = tmp_path_factory.mktemp("unlisted")
+    certificates = folder / "certificates"
+    shutil.copytree(edge_certificates.folder, certificates)
+    bundle = certificates / "ca.crt"
+    bundle.write_text(bundle.read_text() + UNLISTED.pem)
+    (folder / "realm.json").write_text(json.dumps(REALM))
+    address = f"unix:{folder / 'state/run/gateway.sock'}"
+    with (
+        start_nginx(folder, certificates, [address], proxy_secret=PROXY_SECRET) as running,
+        start_gateway(
+            folder,
+            import_realm=folder / "realm.json",
+            public_url=running.https,
+            proxy_secret=PROXY_SECRET,
+            client_ca_file=bundle,
+            client_crl_file=certificates / "ca.crl",
+        ),
+    ):
+        yield running
+
+
+def test_chain_list_and_revocation_have_texts_of_their_own(
+    unlisted: RunningNginx, edge_certificates: EdgeCertificates, tmp_path: Path
+) -> None:
+    below = issue("below", UNLISTED, CA)
+    written = {
+        "list": _written(issue("device", UNLISTED), tmp_path / "list"),
+        "chain": _written(issue("device", below), tmp_path / "chain"),
+        "revoked": edge_certificates.pair("revoked"),
+        "CA:TRUE": _written(issue("device", None, CA), tmp_path / "authority"),
+    }
+    expected = {
+        "list": ("revocation", _OF_A_LIST, "has to provide the current revocation list"),
+        "chain": ("path", "No trusted authority is known here", "to trust the authority"),
+        "revoked": ("revocation", "It was revoked.", "Choose another certificate."),
+        "CA:TRUE": ("path", _SELF_SIGNED, "-addext basicConstraints=critical,CA:FALSE"),
+    }
+    for kind, (step, sentence, advice) in expected.items():
+        for path in (TOKEN, "/", "/realms/unknown/account"):
+            answer = get(unlisted, written[kind], path, PROGRAM).json()
+            assert answer["failed_step"] == step, (kind, path, answer)
+            assert sentence in answer["error_description"], (kind, path, answer)
+            assert advice in answer["error_description"], (kind, path, answer)
+            others = {text for other, (_, text, _) in expected.items() if other != kind}
+            assert not [each for each in others if each in answer["error_description"]]
+            # nginx says why in words of OpenSSL, and drops intermediate certificates.
+            assert answer["proxy_reason"]
+            assert "send its intermediate certificates" not in answer["error_description"]
+            assert ("do not reach this service" in answer["error_description"]) == (kind == "chain")
+            page = get(unlisted, written[kind], path, BROWSER).text
+            assert f"<dt>The server says</dt><dd>{answer['proxy_reason']}</dd>" in page
+
+
+def test_the_static_page_repeats_the_words_of_the_check(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    upstream = f"unix:{tmp_path / 'nobody-there.sock'}"
+    words = {
+        "expired": "certificate has expired",
+        "revoked": "certificate revoked",
+        "unknown CA": "the authority that issued it is not known here",
+        "self-signed": "",
+    }
+    with start_nginx(tmp_path, edge_certificates.folder, [upstream]) as nginx:
+        for kind, said in words.items():
+            page = get(nginx, edge_certificates.pair(kind), "/", BROWSER).text
+            assert f"The check ended with: {said}" in page, kind
+            assert ("(unable to " in page) is (kind in {"unknown CA", "self-signed"}), kind
+            assert "send its intermediate certificates" not in page, kind
+
+
+_UNKNOWN: Final = "path: No trusted authority is known here that leads to its issuer."
+_ALONE: Final = "path: It is self-signed, and no authority here has issued it."
+EVERY_KIND: Final = {
+    "none": "No certificate was sent.",
+    "none, with a forged header": "No certificate was sent.",
+    REGISTERED: _ALONE,
+    "self-signed, not registered": f"path: {_SELF_SIGNED}",
+    "of an unknown authority": _UNKNOWN,
+    "of an authority with the name of a trusted one": _UNKNOWN,
+    "of an authority of the realm": "path: This realm accepts it, but this address accepts other",
+    "expired": "validity: It ended on ",
+    "not yet valid": "validity: It is not valid before ",
+    "without client authentication in its purposes": "path: Its extended key usage does not allow",
+    "weak key": "path: Its key is weak",
+    "outside the name constraints of its authority": "path: Its authority may not issue",
+    "revoked by a list": "revocation: It was revoked.",
+    "its intermediate authority unknown": _UNKNOWN,
+    "its intermediate authority registered in the realm": "path: The gateway knows the authority",
+}
+"""What nginx refuses of docs/certificate-outcomes.md: the step and the sentence."""
+
+
+def test_every_certificate_that_nginx_refuses_has_a_true_text(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    kinds = make_certificate_kinds(edge_certificates, tmp_path)
+    certificates = kinds.certificates
+    (tmp_path / "realm.json").write_text(json.dumps(kinds.realm()))
+    address = f"unix:{tmp_path / 'state/run/gateway.sock'}"
+    found = {}
+    with (
+        start_nginx(tmp_path, certificates.folder, [address], proxy_secret=PROXY_SECRET) as nginx,
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realm.json",
+            public_url=nginx.https,
+            proxy_secret=PROXY_SECRET,
+            client_ca_file=certificates.folder / "ca.crt",
+            client_crl_file=certificates.folder / "ca.crl",
+        ),
+    ):
+        for kind, name in KINDS.items():
+            pair = None if name is None else certificates.pair(name)
+            answer = get(nginx, pair, f"/realms/{kinds.realm()['realm']}", PROGRAM)
+            if answer.status_code == 400:
+                document = answer.json()
+                text = document["error_description"].partition(". ")[2]
+                step = document.get("failed_step")
+                found[kind] = text if step is None else f"{step}: {text}"
+                assert step is None or document["proxy_reason"], kind
+    wrong = {
+        kind: found.get(kind)
+        for kind in {*found, *EVERY_KIND}
+        if not found.get(kind, "").startswith(EVERY_KIND.get(kind, "-"))
+    }
+    assert wrong == {}
+    assert found.keys() == {
+        row["certificate"]
+        for row in read_outcomes(OUTCOMES)
+        if row["use"] == "client authentication"
+        and row["outcomes"]["nginx on"] == "400 by the proxy"
+    }

@@ -16,6 +16,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.cli.nginx import NginxSite, render_nginx
+from gateway.doctor.findings import ProblemFound
+from gateway.doctor.installation import CHECKS
 from gateway.domain.secrets import Secret
 from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
@@ -73,6 +75,19 @@ def test_a_program_that_never_says_its_version_is_a_problem(tmp_path: Path, pki:
     code, said = examine(tmp_path, path=nginx.parent, **authorities)
     assert (code, "Traceback" in said) == (1, False), said
     assert f"WRONG {nginx} -v does not end." in said
+
+
+def test_a_valkey_server_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gateway starts one where no redis-server is installed."""
+    redis = shutil.which("redis-server") or shutil.which("valkey-server")
+    assert redis
+    (tmp_path / "valkey-server").symlink_to(redis)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = dict(CHECKS)["redis-version"](read_settings(state_dir=tmp_path))
+    assert re.fullmatch(r"valkey-server \d+\.\d+ is installed\.", said)
+    (tmp_path / "valkey-server").unlink()
+    with pytest.raises(ProblemFound, match=r"redis-server is not installed"):
+        dict(CHECKS)["redis-version"](read_settings(state_dir=tmp_path))
 
 
 def test_another_certificate_header_must_match_that_of_nginx(tmp_path: Path, pki: Path) -> None:
@@ -294,10 +309,19 @@ def test_a_site_accepting_tokens_for_others_is_a_warning(tmp_path: Path, pki: Pa
     assert outcomes["site-audiences"] == "ok"
 
 
-def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
+def test_an_installation_for_people_alone_is_in_order(tmp_path: Path) -> None:
+    """No authority, no revocation list, and an nginx that asks for no certificate."""
     code, said = examine(tmp_path)
-    assert code == 1
-    assert "WRONG No client certificate is trusted" in said
+    assert (code, said.count("WRONG")) == (0, 0), said
+    assert "ok    No authority of client certificates is configured" in said
+    folder = tmp_path / "nginx"
+    site = NginxSite(("unix:/run/gateway.sock",), tmp_path)
+    render_nginx(site, folder)
+    code, said = examine(tmp_path, "--nginx", str(folder))
+    assert (code, said.count("nginx asks for client certificates, and the")) == (1, 2), said
+    render_nginx(replace(site, client_certificates=False), folder)
+    code, said = examine(tmp_path, "--nginx", str(folder))
+    assert (code, said.count("WRONG")) == (0, 0), said
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root examines the gateway of another user")

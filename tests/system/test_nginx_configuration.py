@@ -3,18 +3,21 @@
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from gateway.cli.nginx import SHIPPED, PlainHttp, render_nginx
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import Edge, make_prefix, make_site, nginx_command, start_nginx
 from tests.support.nginx_dump import dump
+from tests.support.ports import is_listening
 from tests.support.recording_upstream import recording_upstream
 
 NOBODY = 65534
@@ -94,6 +97,40 @@ def test_it_runs_unprivileged_from_any_prefix(
         assert client.get(nginx.http).status_code == 308
         if user is not None:
             assert (prefix / "run/nginx.pid").stat().st_uid == user
+
+
+def test_people_alone_need_no_authority_and_no_revocation_list(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    """A protected service has the same lines as ever, and no caller is asked for a certificate."""
+    certificates = tmp_path / "certificates"
+    certificates.mkdir()
+    for name in ("server.crt", "server.key"):
+        shutil.copy(edge_certificates.folder / name, certificates)
+    prefix = make_prefix(tmp_path / "prefix")
+    servers = prefix / "nginx/servers"
+    servers.mkdir(parents=True)
+    (servers / "app.conf").write_text(
+        """server {
+        include realmgate/site/listen-https.conf;
+        server_name app.test;
+        include realmgate/tls.conf;
+        include realmgate/client-certificate-optional.conf;
+        include realmgate/guard-server.conf;
+        location / { include realmgate/guard.conf; proxy_pass http://127.0.0.1:1; }
+        }"""
+    )
+    trust = ssl.create_default_context(cafile=edge_certificates.folder / "ca.crt")
+    with (
+        recording_upstream(prefix / "gateway.sock") as upstream,
+        start_nginx(prefix, certificates, [upstream.address], client_certificates=False) as nginx,
+        httpx2.Client(verify=trust, trust_env=False) as client,
+    ):
+        assert client.get(nginx.https).status_code == 200
+        (asked,) = upstream.received
+        assert asked.all("ssl-client-cert") == []
+        assert not is_listening(nginx.site.mtls_port)
+        assert not is_listening(nginx.site.self_signed_port)
 
 
 def test_the_command_renders_what_nginx_accepts(

@@ -1,6 +1,6 @@
 """The way from nginx to the gateways: connections are kept, and failures are not doubled.
 
-Attacks F1, F14; docs/reference/attacks.md#traps-of-nginx-and-hypercorn
+Attacks F1, F14; docs/reference/figures-and-traps.md#traps-of-nginx-and-hypercorn
 """
 
 import re

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.domain.errors import InvalidInput
 from gateway.representations import json_input as large_json
-from gateway.representations.json_input import LargeJson, TooLongTextError, TooManyMembersError
+from gateway.representations.json_input import (
+    LargeJson,
+    TooLongTextError,
+    TooManyMembersError,
+    parse_json,
+)
 
 FEW = settings(max_examples=200, deadline=None)
 VALUES = st.recursive(
@@ -54,6 +60,28 @@ def test_a_changed_text_is_refused_where_the_library_refuses_it(
             ).parse_document()
     else:
         assert json.dumps(parsed(text)) == json.dumps(expected)
+
+
+def refusal(text: str, window: int) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large_json, "WINDOW", window)
+        try:
+            parse_json(text.encode(), "f")
+        except InvalidInput as error:
+            return str(error)
+    return ""
+
+
+@FEW
+@given(VALUES, st.sampled_from((None, 0, 2)), st.data())
+def test_documents_of_any_size_are_refused_in_the_same_words(
+    value: Any, indent: int | None, data: st.DataObject
+) -> None:
+    """The parser of the library names another place from Python 3.13 on."""
+    text = json.dumps(value, indent=indent)
+    place = data.draw(st.integers(0, len(text)))
+    text = text[:place] + data.draw(st.sampled_from((",", ", ", ",\n"))) + text[place:]
+    assert refusal(text, 1 << 16) == refusal(text, 16)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.cli.nginx import SHIPPED, NginxSite, render_nginx
+from gateway.cli.nginx import SHIPPED, Http2, NginxSite, render_nginx
 from gateway.domain.errors import InvalidInput
 from gateway.http.certificate_lookup import NginxLookup
 
@@ -95,6 +95,19 @@ def test_rendering_again_replaces_the_files_and_leaves_no_draft(tmp_path: Path) 
     site = tmp_path / "realmgate/site"
     assert (site / "listen-https.conf").read_text() == "listen 9443 ssl http2;\n"
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+def test_http2_is_a_parameter_or_a_directive_of_each_server() -> None:
+    addresses = ("127.0.0.1", "[::1]")
+    for kind, options, end in (
+        (Http2.PARAMETER, " ssl http2", ""),
+        (Http2.DIRECTIVE, " ssl", "http2 on;\n"),
+    ):
+        files = replace(SITE, addresses=addresses, http2=kind).files()
+        for name, port in (("https", 8443), ("mtls", 8444), ("self-signed", 8445)):
+            lines = "".join(f"listen {address}:{port}{options};\n" for address in addresses)
+            assert files[f"listen-{name}.conf"] == lines + end
+        assert "http2" not in files["listen-http.conf"]
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,6 @@ from gateway.admin.access.rights import Acting
 from gateway.domain.clients import Client
 from gateway.domain.realm import Realm
 from gateway.domain.tables import read_table
-from gateway.representations.clients import render_client
-from gateway.representations.realms import render_realm
 
 _OWN_ATTRIBUTES: Final = "realmgate."
 
@@ -147,6 +145,8 @@ def require_may_change_realm(acting: Acting, before: Realm, after: Realm, now: d
         require_rights_over_every_realm(acting, "enabled")
     if after.not_before > max(before.not_before, now.timestamp()):
         require_rights_over_every_realm(acting, "notBefore")
+    from gateway.representations.realms import render_realm  # noqa: PLC0415 - 60 ms of a command
+
     was, will_be = (render_realm(realm, masked=False) for realm in (before, after))
     changed = [name for name in _changed_names(was, will_be) if member_proves(REALM_MEMBERS, name)]
     attributes = _changed_names(was[_ATTRIBUTES], will_be[_ATTRIBUTES])
@@ -162,6 +162,8 @@ def require_may_change_client(acting: Acting, before: Client | None, after: Clie
     """Raise the same for a changed or, without `before`, a new client."""
     if has_every_right(acting):
         return
+    from gateway.representations.clients import render_client  # noqa: PLC0415 - 50 ms of a command
+
     known = before or Client(id=after.id, realm_id=after.realm_id, client_id=after.client_id)
     was, will_be = (render_client(client, masked=False) for client in (known, after))
     changed = [name for name in _changed_names(was, will_be) if member_proves(CLIENT_MEMBERS, name)]

@@ -8,19 +8,27 @@ from typing import Any, Final
 
 from gateway.admin.client_reach import store_client_of_file
 from gateway.admin.client_scopes import ScopeChoice, inherited_from
+from gateway.admin.clients.defaults import BROKER
 from gateway.admin.clients.preparation import changed_client, prepared_client
 from gateway.domain.client_scopes import ClientScope
-from gateway.domain.clients import SECRET_CREATED, Client
+from gateway.domain.clients import OWNER_OF_A_REALM, SECRET_CREATED, Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
-from gateway.representations.clients import given_field, parse_client, stated_reach, with_reach
+from gateway.representations.clients import (
+    given_field,
+    parse_client,
+    stated_reach,
+    with_import_attributes,
+    with_reach,
+)
 from gateway.representations.field_table import snake_case
 from gateway.representations.refusals import attempt, raise_all, repeated_names
 from gateway.representations.shapes import MASK
 
 _SCOPES: Final = "defaultClientScopes"
 _AUTHENTICATOR: Final = "clientAuthenticatorType"
+_OF_REALM: Final = frozenset({BROKER, OWNER_OF_A_REALM})
 Items = Sequence[tuple[str, Mapping[str, Any]]]
 """Path and JSON object of each client."""
 
@@ -111,6 +119,7 @@ def _prepared(
     choice: ScopeChoice,
 ) -> Client:
     client = with_reach(client, stated_reach(item.get("attributes")))
+    client = with_import_attributes(client, before, of_realm=client.client_id in _OF_REALM)
     if before:
         return choice.choose_scopes(changed_client(client, before, clock))
     prepared = prepared_client(client, clock, of_file=True)

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.admin.realm_files.former_members import with_current_members
-from gateway.admin.realm_files.migration import NEW_REALM, KnownObjects, migrated
+from gateway.admin.realm_files.migration import migrated
+from gateway.admin.realm_files.migration_steps import NEW_REALM, KnownObjects
 from gateway.domain.flows import actions_in, flows_in
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import Realm
@@ -26,7 +27,7 @@ async def to_current_form(
 
 
 def _rewritten(document: Mapping[str, Any], known: KnownObjects) -> Mapping[str, Any]:
-    return migrated(with_current_members(document), known)
+    return migrated(with_current_members(document, is_new=known.is_new), known)
 
 
 async def _load_known_objects(stores: Stores, realm: Realm) -> KnownObjects:

@@ -10,23 +10,32 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from gateway.admin.realm_files.former_clients import with_current_clients
 from gateway.domain.flows import REQUIRED_ACTIONS, TERMS_AND_CONDITIONS
 from gateway.domain.users import PASSWORD_TYPES
+from gateway.representations.keys import KEY_PROVIDER_TYPE
+from gateway.representations.repeated_settings import LISTED_IF_GIVEN, NEVER_LISTED
+from gateway.representations.shapes import text_of_scalar
 
 _CONDITION: Final = "conditional-user-configured"
 _OTP_TYPES: Final = frozenset({"totp", "hotp"})
 _MOST_DIGITS: Final = 18
 _NUMBERS: Final = {"hashIterations": 1, "digits": 0, "counter": 0, "period": 0}
 """Members of old credentials, with what counts where they are left out."""
+_ACTION_LIFESPAN: Final = "accessCodeLifespanUserAction"
+_LINK_LIFESPAN: Final = "actionTokenGeneratedByUserLifespan"
+_HEADER: Final = "_browser_header."
+_ENCRYPTING: Final = {"rsa-generated": "rsa-enc-generated", "rsa": "rsa-enc"}
+"""Providers of keys, with those of the same keys for encryption."""
 _ACTION_NAMES: Final = {each.casefold(): each for each in REQUIRED_ACTIONS}
 
 Document = dict[str, Any]
 
 
-def with_current_members(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the document without old forms."""
+def with_current_members(document: Mapping[str, Any], *, is_new: bool = True) -> Mapping[str, Any]:
+    """Return the document without old forms; `is_new` of the realm that it is imported into."""
+    rewritten = with_current_clients(document, is_new=is_new)
     flows = document.get("authenticationFlows")
-    rewritten = dict(document)
     if isinstance(flows, list):
         rewritten["authenticationFlows"] = [*_with_conditional_flows(flows)]
     for name, change in (
@@ -34,9 +43,75 @@ def with_current_members(document: Mapping[str, Any]) -> Mapping[str, Any]:
         ("users", with_current_user),
         ("clients", _with_service_account),
     ):
-        if name in document:
-            rewritten[name] = _change_each(document, name, change)
+        if name in rewritten:
+            rewritten[name] = _change_each(rewritten, name, change)
+    _list_settings(rewritten, is_new=is_new)
+    components = rewritten.get("components")
+    if isinstance(components, Mapping) and KEY_PROVIDER_TYPE in components:
+        keys = _change_each(components, KEY_PROVIDER_TYPE, _with_use_of_key)
+        rewritten["components"] = {**components, KEY_PROVIDER_TYPE: keys}
     return rewritten
+
+
+def _list_settings(document: Document, *, is_new: bool) -> None:
+    """Keep each setting where Keycloak 26.7 shows it: as a field, as an attribute, or as both.
+
+    Of a field and an attribute that differ an import takes the attribute.
+    """
+    attributes = document.get("attributes")
+    if isinstance(attributes, Mapping):
+        for name in LISTED_IF_GIVEN | NEVER_LISTED:
+            text = attributes.get(name)
+            if _is_plain(text) and text_of_scalar(document.get(name)) != text:
+                document[name] = text
+        document["attributes"] = attributes = {
+            name: text
+            for name, text in attributes.items()
+            if not _repeats_field(name, text, document)
+        }
+    if not is_new:
+        return
+    lifespan = document.get(_ACTION_LIFESPAN)
+    if lifespan is not None:
+        document.setdefault(_LINK_LIFESPAN, lifespan)
+    listed = {
+        name: str(value)
+        for name in LISTED_IF_GIVEN
+        if isinstance(value := document.get(name), int | str) and not isinstance(value, bool)
+    }
+    if listed and isinstance(attributes, Mapping | None):
+        document["attributes"] = {**listed, **(attributes or {})}
+
+
+def _is_plain(text: Any) -> bool:
+    """Return whether the text of an attribute is a number or a switch."""
+    return isinstance(text, str) and (text.isdecimal() or text in ("true", "false"))
+
+
+def _repeats_field(name: str, text: Any, document: Mapping[str, Any]) -> bool:
+    """Return whether an attribute repeats a field of the realm, as exports before 4.0 do."""
+    if name.startswith(_HEADER):
+        headers = document.get("browserSecurityHeaders")
+        found = isinstance(headers, Mapping) and headers.get(name.removeprefix(_HEADER)) == text
+    else:
+        found = name in NEVER_LISTED and document.get(name) is not None
+        found = found and text_of_scalar(document[name]) == text
+    return bool(found)
+
+
+def _with_use_of_key(component: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a key; a setting of RSA keys said that they encrypt, before version 17.
+
+    Keycloak 26.7 makes a key of it that is listed as RS256 for encryption, and used by nothing.
+    """
+    provider, config = component.get("providerId"), component.get("config")
+    if provider not in _ENCRYPTING or not isinstance(config, Mapping):
+        return component
+    uses = config.get("keyUse")
+    if not isinstance(uses, list) or [str(use).lower() for use in uses] != ["enc"]:
+        return component
+    kept = {name: value for name, value in config.items() if name not in ("keyUse", "algorithm")}
+    return {**component, "providerId": _ENCRYPTING[provider], "config": kept}
 
 
 def _change_each(
@@ -144,11 +219,16 @@ def _with_current_data(credential: Any) -> Any:
         secret, kind = {"value": hashed}, "otp"
     else:
         return credential
-    data = {"secretData": json.dumps(secret), "credentialData": json.dumps(made)}
+    data = {"secretData": _compact(secret), "credentialData": _compact(made)}
     kept = ("id", "createdDate", "userLabel", "priority")
     priority = 20 if kind == "otp" else 10
     others = {name: credential[name] for name in kept if credential.get(name) is not None}
     return {"type": kind, "priority": priority, **others, **data}
+
+
+def _compact(value: Mapping[str, Any]) -> str:
+    """Return the JSON text as Keycloak writes it."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _number(value: Any) -> Any:

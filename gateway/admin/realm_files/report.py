@@ -15,6 +15,7 @@ from typing import Any, Final
 from gateway.admin.realm_files.named_roles import PROTECTION
 from gateway.domain.errors import FieldError
 from gateway.domain.keys import IMPORTERS
+from gateway.domain.users import SERVICE_ACCOUNT_PREFIX
 from gateway.representations.client_scopes import MAPPER_DESCRIPTIONS
 from gateway.representations.clients import CLIENT_FIELDS
 from gateway.representations.keys import KEY_PROVIDER_TYPE
@@ -296,6 +297,17 @@ def _user_members(context: _Context) -> Iterator[Finding]:
     yield from found_names(FindingKind.NEEDS_YOU, "users.credentials", masked, sentence)
 
 
+def _renamed_accounts(context: _Context) -> Iterator[Finding]:
+    renamed = [
+        name
+        for user in context.users
+        if isinstance(client := user.get("serviceAccountClientId"), str)
+        and (name := _name_of(user)).lower() != f"{SERVICE_ACCOUNT_PREFIX}{client}".lower()
+    ]
+    sentence = f"service accounts are named {SERVICE_ACCOUNT_PREFIX} and the id of their client"
+    yield from found_names(FindingKind.WITHOUT_EFFECT, "users.username", renamed, sentence)
+
+
 def _has_masked_credential(user: Mapping[str, Any]) -> bool:
     return any(
         MASK in (credential.get("secretData"), credential.get("value"))
@@ -422,6 +434,7 @@ _CHECKS: Final[tuple[Callable[[_Context], Iterator[Finding]], ...]] = (
     _parts,
     _unread_components,
     _user_members,
+    _renamed_accounts,
     _clients_without_effect,
     _names_of_gateway,
     _switches,

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final
 
 from gateway.admin.access import default_role, find_realm
-from gateway.admin.clients import service_account, service_account_name
+from gateway.admin.clients import service_account
 from gateway.admin.groups import RealmIndexes, load_indexes
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.former_members import with_current_user
@@ -227,12 +227,9 @@ class UserPreparation:
     async def service_account(self, new: ImportedUser, client: Client) -> NewUser:
         """Return the service account of the client, ready to be stored, without credentials.
 
-        Raises InvalidInput for another name, and for what is unknown.
+        It is named after the client; the report of the import says where the file named it
+        otherwise. Raises InvalidInput for what is unknown.
         """
-        name = service_account_name(client)
-        if new.user.username != name:
-            at, allowed = join(new.path, "username"), f"{name}, after the client"
-            raise refused(at, new.user.username, allowed)
         prepared = await self.prepared(replace(new, credentials=()))
         return replace(prepared, user=service_account(client, prepared.user))
 

@@ -10,7 +10,7 @@ which is the oldest one. Keycloak: GET users, GET users/count, GET users/{id}
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final
@@ -25,6 +25,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Administration
 from gateway.admin.users.lockouts import Lockouts, UserLockout
+from gateway.authentication.accounts import Account
 from gateway.authentication.brute_force_protection import LOCKOUT_ATTRIBUTE
 from gateway.authentication.realm_profile import (
     expect_profile,
@@ -32,9 +33,12 @@ from gateway.authentication.realm_profile import (
     profile_rules,
     rules_in,
 )
+from gateway.authentication.sign_in_obstacles import SignInObstacle, list_sign_in_obstacles
 from gateway.authentication.unique_names import named_by_address
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.limits.input_sizes import in_slices
+from gateway.domain.ports.login_failures import LoginFailures
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import TooMany
@@ -244,8 +248,9 @@ async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:
 
 @dataclass(frozen=True, slots=True)
 class UserSummary:
-    """A user, the roles granted to it directly, all roles that follow, and its failed sign-ins.
+    """A user with all that decides about its sign-ins and rights.
 
+    `granted` are the roles granted directly, `effective` all that follow; `groups` are paths.
     `lockout` is None where Redis is unavailable, `password_expires_at` where there is no password
     or it does not expire.
     """
@@ -255,25 +260,40 @@ class UserSummary:
     effective: EffectiveRoles
     lockout: UserLockout | None
     password_expires_at: datetime | None = None
+    groups: tuple[str, ...] = ()
+    credentials: tuple[Credential, ...] = field(default=(), repr=False)
+    obstacles: tuple[SignInObstacle, ...] = ()
 
 
 async def summarize_user(
-    database: Database, lockouts: Lockouts, realm: Realm, user: User
+    database: Database, lockouts: Lockouts, entry: RealmEntry, user: User, now: datetime
 ) -> UserSummary:
     """Return the summary; raises StoreUnavailable for the database alone."""
+    realm = entry.realm
     async with database.read() as stores:
         held = await stores.roles.granted(realm.id, user.id)
         effective = await stores.roles.effective(realm.id, user.id)
         roles = await load_roles(stores, realm)
         credentials = await stores.users.credentials(realm.id, user.id)
+        groups = await stores.groups.of_user(realm.id, user.id)
     try:
         lockout = await lockouts.get_lockout(realm, user.id)
     except StoreUnavailable as failure:
         if failure.store == "sql":
             raise
         lockout = None
-    expires_at = password_expires_at(realm, credentials)
-    return UserSummary(user, roles.names_of(held), effective, lockout, expires_at)
+    failures = LoginFailures() if lockout is None else lockout.record
+    account = Account(user, tuple(credentials), user.id)
+    return UserSummary(
+        user,
+        roles.names_of(held),
+        effective,
+        lockout,
+        password_expires_at(realm, credentials),
+        tuple(sorted(group.path for group in groups)),
+        tuple(credentials),
+        await list_sign_in_obstacles(entry, account, failures, now),
+    )
 
 
 def password_expires_at(realm: Realm, credentials: Iterable[Credential]) -> datetime | None:

@@ -145,6 +145,13 @@ def _form_of(step: FlowStep) -> str | None:
     return kind.credential
 
 
+def is_set_up_later(step: FlowStep) -> bool:
+    """Tell whether a user without the credential of a step goes on, and sets it up at the end."""
+    kind = KIND_OF.get(step.authenticator)
+    required = step.requirement is Requirement.REQUIRED
+    return required and kind is not None and kind.required_action is not None
+
+
 _SET_UP_LATER: Final = ExecutionStatus.SETUP_REQUIRED
 _SUCCESSFUL: Final = frozenset({ExecutionStatus.SUCCESS, _SET_UP_LATER})
 
@@ -310,9 +317,7 @@ class FlowRun:
 
     def _set_up_later(self, step: FlowStep) -> Progress:
         """Go on without a required credential that the user sets up after the sign-in."""
-        kind = KIND_OF.get(step.authenticator)
-        required = step.requirement is Requirement.REQUIRED
-        if not required or kind is None or kind.required_action is None:
+        if not is_set_up_later(step):
             raise AccountNotSetUp
         self.sign_in.statuses[step.id] = _SET_UP_LATER
         return Progress.SUCCEEDED

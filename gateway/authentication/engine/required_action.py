@@ -29,87 +29,83 @@ from gateway.domain.flows import (
 )
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import Realm
 from gateway.domain.sessions import IMPERSONATOR_ID
 from gateway.domain.users import MOST_CREDENTIALS, PASSWORD, Credential, User
 
 _PERFORMED_LAST: Final = 2**31
 
 
-class PendingActions:
-    """Finds the required action that is next.
-
-    Where the user cannot perform it, as in the password grant, any of them refuses the sign-in.
-    Keycloak: 1.5 password grant, 12.10 authorization (26.7)
-    """
+class ExpiredPasswords:
+    """Requires a new password of users whose password has expired."""
 
     def __init__(self, database: Database, accounts: Accounts) -> None:
         self._database = database
         self._accounts = accounts
 
-    async def next_of(
-        self,
-        entry: RealmEntry,
-        account: Account,
-        now: datetime,
-        *,
-        scopes: frozenset[str],
-        has_pages: bool,
-        ignored: frozenset[str] = frozenset(),
-    ) -> str | None:
-        """Return the alias of the action, or None.
-
-        `scopes` are the client scopes of the sign-in, by which the user profile asks for more.
-        With pages, actions count that the realm has and has not switched off. Without pages those
-        that an administrator has set for the user count in any case, as in Keycloak. `ignored` are
-        those that cannot be performed in this sign-in.
-        """
-        user, realm, rules = account.user, entry.realm, entry.sign_in
-        if user is None:
-            return None
-        ages = realm.password_policy.maximum_age is not None and UPDATE_PASSWORD not in rules.off
-        if ages and await self._has_old_password(realm, account, now):
-            user = await self._with_new_password(realm, user)
-        # Whether the profile is complete is decided below, as in Keycloak, for each such action.
-        left = (alias for alias in user.required_actions if alias not in ignored)
-        actions = tuple(alias for alias in left if alias != VERIFY_PROFILE)
-        if has_pages and actions:
-            known = rules.action_order.keys() - rules.off
-            actions = tuple(alias for alias in actions if alias in known)
-            if UPDATE_EMAIL in actions or user.email_verified or not user.email:
-                actions = tuple(alias for alias in actions if alias != VERIFY_EMAIL)
-        if actions:
-            return min(
-                actions, key=lambda alias: (rules.action_order.get(alias, _PERFORMED_LAST), alias)
-            )
-        is_unverified = realm.login.verify_email and not user.email_verified
-        # On pages only where there is an address.
-        if is_unverified and VERIFY_EMAIL not in rules.off and (user.email or not has_pages):
-            return VERIFY_EMAIL
-        if VERIFY_PROFILE in rules.off or not await profile_violations(entry, user, scopes):
-            return None
-        return VERIFY_PROFILE
-
-    async def _has_old_password(self, realm: Realm, account: Account, now: datetime) -> bool:
-        credential = (await self._accounts.load_credentials(account)).password
-        return credential is not None and _password_is_too_old(realm, credential, now)
-
-    async def _with_new_password(self, realm: Realm, user: User) -> User:
-        """Return the user who has to change the password, which is stored."""
-        if UPDATE_PASSWORD in user.required_actions:
-            return user
-        due = replace(user, required_actions=(*user.required_actions, UPDATE_PASSWORD))
+    async def require_new_password(
+        self, entry: RealmEntry, account: Account, now: datetime
+    ) -> Account:
+        """Return the account, which has to change an expired password; that is stored."""
+        user = account.user
+        if user is None or UPDATE_PASSWORD in user.required_actions:
+            return account
+        account = await self._accounts.load_credentials(account)
+        if not has_expired_password(entry, account, now):
+            return account
         async with self._database.write() as stores:
-            known = await stores.users.get_for_update(realm.id, user.id)
+            known = await stores.users.get_for_update(entry.realm.id, user.id)
             if known is not None and UPDATE_PASSWORD not in known.required_actions:
                 actions = (*known.required_actions, UPDATE_PASSWORD)
                 await stores.users.replace(replace(known, required_actions=actions))
-        return due
+        due = replace(user, required_actions=(*user.required_actions, UPDATE_PASSWORD))
+        return replace(account, user=due)
 
 
-def _password_is_too_old(realm: Realm, credential: Credential, now: datetime) -> bool:
-    expires_at = realm.password_policy.expires_at(credential.aged_since)
+def has_expired_password(entry: RealmEntry, account: Account, now: datetime) -> bool:
+    """Tell whether the password of an account with its credentials has to be changed."""
+    credential = account.password
+    if credential is None or UPDATE_PASSWORD in entry.sign_in.off:
+        return False
+    expires_at = entry.realm.password_policy.expires_at(credential.aged_since)
     return expires_at is not None and now > expires_at
+
+
+async def find_pending_action(
+    entry: RealmEntry,
+    user: User,
+    scopes: frozenset[str],
+    *,
+    has_pages: bool,
+    ignored: frozenset[str] = frozenset(),
+) -> str | None:
+    """Return the alias of the required action that is next, or None.
+
+    `scopes` are the client scopes of the sign-in, by which the user profile asks for more. With
+    pages, actions count that the realm has and has not switched off. Without pages, as in the
+    password grant, any action refuses the sign-in, and those that an administrator has set for the
+    user count in any case, as in Keycloak. `ignored` are those that cannot be performed in this
+    sign-in. Keycloak: 1.5 password grant, 12.10 authorization (26.7)
+    """
+    realm, rules = entry.realm, entry.sign_in
+    # Whether the profile is complete is decided below, as in Keycloak, for each such action.
+    left = (alias for alias in user.required_actions if alias not in ignored)
+    actions = tuple(alias for alias in left if alias != VERIFY_PROFILE)
+    if has_pages and actions:
+        known = rules.action_order.keys() - rules.off
+        actions = tuple(alias for alias in actions if alias in known)
+        if UPDATE_EMAIL in actions or user.email_verified or not user.email:
+            actions = tuple(alias for alias in actions if alias != VERIFY_EMAIL)
+    if actions:
+        return min(
+            actions, key=lambda alias: (rules.action_order.get(alias, _PERFORMED_LAST), alias)
+        )
+    is_unverified = realm.login.verify_email and not user.email_verified
+    # On pages only where there is an address.
+    if is_unverified and VERIFY_EMAIL not in rules.off and (user.email or not has_pages):
+        return VERIFY_EMAIL
+    if VERIFY_PROFILE in rules.off or not await profile_violations(entry, user, scopes):
+        return None
+    return VERIFY_PROFILE
 
 
 ACTION_STATUS: Final = "kc-action-status"
@@ -224,11 +220,11 @@ class RequiredActions:
     def __init__(
         self,
         accounts: Accounts,
-        pending: PendingActions,
+        expired: ExpiredPasswords,
         providers: tuple[RequiredActionProvider, ...],
     ) -> None:
         self._accounts = accounts
-        self._pending = pending
+        self._expired = expired
         self._providers = {provider.alias: provider for provider in providers}
 
     async def ask(self, sign_in: SignInAttempt) -> Challenge | None:
@@ -307,14 +303,18 @@ class RequiredActions:
             required = _left_by_flow(sign_in)
         account, actions = sign_in.account, sign_in.required_actions
         if required is None and account is not None:
-            required = await self._pending.next_of(
-                sign_in.context.realm,
-                _with_actions(account, actions) if actions else account,
-                sign_in.now,
-                scopes=sign_in.scopes,
-                has_pages=sign_in.context.has_pages,
-                ignored=_passed_over(sign_in) if _PASSED_OVER in sign_in.notes else frozenset(),
-            )
+            entry = sign_in.context.realm
+            if entry.realm.password_policy.maximum_age is not None:
+                account = await self._expired.require_new_password(entry, account, sign_in.now)
+            user = account.user
+            if user is not None:
+                required = await find_pending_action(
+                    entry,
+                    _with_actions(user, actions) if actions else user,
+                    sign_in.scopes,
+                    has_pages=sign_in.context.has_pages,
+                    ignored=_passed_over(sign_in) if _PASSED_OVER in sign_in.notes else frozenset(),
+                )
         alias = sign_in.context.requested.action
         asked = None if alias is None else self._asked(sign_in, alias)
         if required is not None or asked is None:
@@ -389,13 +389,10 @@ def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:
     return replace(noted, changes=changes)
 
 
-def _with_actions(account: Account, actions: tuple[str, ...]) -> Account:
-    """Return the account as if the actions of this sign-in were required of it."""
-    user = account.user
-    if user is None:
-        return account
+def _with_actions(user: User, actions: tuple[str, ...]) -> User:
+    """Return the user as if the actions of this sign-in were required of it."""
     both = tuple(dict.fromkeys((*user.required_actions, *actions)))
-    return replace(account, user=replace(user, required_actions=both))
+    return replace(user, required_actions=both)
 
 
 def _completed(sign_in: SignInAttempt, following: _Following, challenge: Challenge) -> Challenge:

@@ -18,6 +18,7 @@ from gateway.crypto.revocation.revocation_list import ListScope, RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.limits.caches import SizedCache
+from gateway.domain.ports.certificates import WAS_REVOKED
 from gateway.domain.realm import Realm
 
 MOST_URLS: Final = 3
@@ -254,7 +255,7 @@ class RevocationListRule:
         if unknown is not None and realm.certificates.revocation.requires_lists:
             return unknown
         if found is not None and found.revokes(certificate.serial):
-            return f"{certificate.subject} was revoked"
+            return f"{certificate.subject} {WAS_REVOKED}"
         if unknown is not None:
             self._warn(unknown, realm, now)
         return None

@@ -29,6 +29,7 @@ from gateway.crypto.x509.authorities import LONGEST_WAIT, AuthorityBundle, Watch
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.limits.caches import SingleFlight
+from gateway.domain.ports.certificates import NO_LIST
 from gateway.domain.realm import Realm
 
 
@@ -113,6 +114,17 @@ class RevocationLists:
             problem=problem,
         )
 
+    def gaps(self, now: datetime) -> Iterator[tuple[ParsedCertificate, str]]:
+        """Yield each authority whose certificates are refused for want of a list, and why."""
+        for authority in self._bundle:
+            found = self._find_list(authority)
+            if found is None:
+                yield authority, self._lists.reason(authority) or "there is none"
+            elif now > end_of(found):
+                yield authority, f"it ended at {end_of(found).isoformat(' ', 'minutes')}"
+            elif now < found.issued:
+                yield authority, f"it begins at {found.issued.isoformat(' ', 'minutes')}"
+
     def validity(self) -> Iterator[tuple[ParsedCertificate, datetime, datetime]]:
         """Yield each authority that has a list, when it was issued and when it expires."""
         for authority in self._bundle:
@@ -150,9 +162,9 @@ class RevocationLists:
             self._required = frozenset(authority.digest for authority in self._bundle)
         reason = self._lists.reason(issuer) if isinstance(issuer, ParsedCertificate) else None
         if reason is not None:
-            return f"there is no revocation list of {issuer.subject} that can be used: {reason}"
+            return f"{NO_LIST} of {issuer.subject} that can be used: {reason}"
         if issuer.digest in self._required:
-            return f"there is no revocation list of {issuer.subject}"
+            return f"{NO_LIST} of {issuer.subject}"
         return None
 
     async def _read_again(self, file: WatchedFile) -> None:

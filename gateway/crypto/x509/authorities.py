@@ -22,8 +22,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from gateway.crypto.der import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.path_search import is_issued_by
@@ -160,6 +158,8 @@ class AuthorityFile(AuthorityBundle):
     def _report(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
+            import structlog  # noqa: PLC0415 - 40 ms of a command, which seldom logs
+
             structlog.get_logger().error("client authorities not renewed", reason=problem)
 
 

@@ -81,7 +81,7 @@ def generate_key(algorithm: KeyAlgorithm) -> PrivateKey:
 
 
 def generate_authority_key() -> PrivateKey:
-    """Generate an RSA key of 3072 bits, fast to verify; docs/performance.md has figures."""
+    """Generate an RSA key of 3072 bits, fast to verify (docs/performance-analysis.md)."""
     return rsa.generate_private_key(public_exponent=65537, key_size=3072)
 
 

@@ -31,6 +31,7 @@ from gateway.domain.certificates import (
     PathResult,
 )
 from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.ports.certificates import OF_AN_AUTHORITY
 
 SMALLEST_RSA_KEY = 2048
 CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
@@ -55,7 +56,8 @@ def require_client(parsed: ParsedCertificate) -> None:
     """Raise CertificateRefused unless an end entity may show this to a TLS server."""
     constraints = parsed.extension(x509.BasicConstraints)
     if constraints is not None and constraints.ca:
-        raise CertificateRefused("it is an authority's certificate")
+        kind = ": self-signed with CA:TRUE" if parsed.is_self_issued else ""
+        raise CertificateRefused(f"{OF_AN_AUTHORITY}{kind}")
     key_usage = parsed.extension(x509.KeyUsage)
     if key_usage is not None and not key_usage.digital_signature:
         raise CertificateRefused("its key usage does not allow digital signatures")

@@ -14,7 +14,6 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-import structlog
 from cryptography import x509
 
 from gateway.crypto.der import CERTIFICATE_LABELS, pem_blocks
@@ -251,6 +250,8 @@ def _registered(authority: Authority) -> ParsedCertificate | None:
     try:
         return parse_certificate(authority.der)
     except MalformedCertificate as error:
+        import structlog  # noqa: PLC0415 - 40 ms of a command, which seldom logs
+
         structlog.get_logger().error(
             "registered authority cannot be read", sha256=authority.sha256, reason=str(error)
         )

@@ -21,8 +21,10 @@ from gateway.domain.certificate_names import (
     CertificateTemplate,
     CertifiedDevice,
     canonical_email,
-    shape_of_name,
     shapes_of,
+    shapes_of_name,
+    shapes_of_subject,
+    subject_parts,
 )
 from gateway.domain.certificates import ClientCertificate, PresentedCertificate
 from gateway.domain.clients.administrative_reach import NO_ADMINISTRATIVE_ROLES, AdministrativeReach
@@ -60,7 +62,7 @@ from gateway.domain.clients.settings import (
     SecretSettings,
     VerificationKeys,
 )
-from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.distinguished_names import DistinguishedName, parse_distinguished_name
 from gateway.domain.secrets import Secret
 
 CERTIFICATE_AUTHENTICATOR: Final = "client-x509"
@@ -133,7 +135,9 @@ class DeviceSettings:
         """Return the device of a trusted certificate; None unless exactly one name fits."""
         if certificate is None or not certificate.identifies:
             return None
-        found = self.named_in(certificate.leaf)
+        if self.template is None or self.template.ambiguity(certificate.leaf) is not None:
+            return None
+        found = self.template.devices(certificate.leaf)
         return found[0] if len(found) == 1 else None
 
     def named_in(self, leaf: PresentedCertificate) -> tuple[CertifiedDevice, ...]:
@@ -247,7 +251,7 @@ class Client:
 
 
 MOST_NAMES: Final = 64
-"""Alternative names of a certificate that clients are looked for by."""
+"""Names of a certificate that clients are looked for by: alternative ones, and of the subject."""
 
 
 def certificate_terms(client: Client) -> frozenset[str]:
@@ -260,20 +264,33 @@ def certificate_terms(client: Client) -> frozenset[str]:
     if registered.alternative_name is not None:
         name = registered.alternative_name
         return frozenset({_term(name.kind, name.value)})
-    if not registered.subject or registered.is_pattern:
-        return frozenset()
-    try:
-        return frozenset({_term("subject", str(parse_distinguished_name(registered.subject)))})
-    except ValueError:
-        return frozenset()
+    subject = _registered_subject(client)
+    return frozenset() if subject is None else frozenset({_term("subject", str(subject))})
 
 
 def terms_of_rivals(client: Client) -> frozenset[str]:
     """Return the terms of clients that may own a certificate of this one, but for templates."""
-    name = client.certificate_authentication.alternative_name
-    shape = None if name is None else shape_of_name(name)
+    registered = client.certificate_authentication
     own = certificate_terms(client)
-    return own | {_term("template", shape)} if own and shape is not None else own
+    if not own or client.devices.template is not None:
+        return own
+    shapes = frozenset[str]()
+    if registered.alternative_name is not None:
+        shapes = shapes_of_name(registered.alternative_name)
+    elif (subject := _registered_subject(client)) is not None:
+        shapes = shapes_of_subject(subject)
+    return own | {_term("template", shape) for shape in shapes}
+
+
+def _registered_subject(client: Client) -> DistinguishedName | None:
+    """Return the subject of the client's certificates; None where none or a pattern is set."""
+    registered = client.certificate_authentication
+    if not registered.subject or registered.is_pattern:
+        return None
+    try:
+        return parse_distinguished_name(registered.subject)
+    except ValueError:
+        return None
 
 
 def share_certificates(first: Client, second: Client) -> bool:
@@ -285,7 +302,10 @@ def share_certificates(first: Client, second: Client) -> bool:
         return own.overlaps(other)
     if own is not None:
         name = second.certificate_authentication.alternative_name
-        return name is not None and own.fits_name(name)
+        if name is not None:
+            return own.fits_name(name)
+        subject = _registered_subject(second)
+        return subject is not None and own.fits_subject(subject)
     if other is not None:
         return share_certificates(second, first)
     return not certificate_terms(first).isdisjoint(certificate_terms(second))
@@ -297,7 +317,7 @@ def terms_of_certificate(leaf: PresentedCertificate) -> frozenset[str]:
     named += [("uri", name) for name in leaf.uris]
     named += [("ip", name) for name in leaf.ip_addresses]
     named += [("email", canonical_email(name)) for name in leaf.emails]
-    if len(named) > MOST_NAMES:
+    if len(named) + sum(1 for _ in subject_parts(leaf.subject)) > MOST_NAMES:
         return frozenset()
     named += [("template", shape) for shape in shapes_of(leaf)]
     return frozenset(_term(*one) for one in [*named, ("subject", str(leaf.subject))])

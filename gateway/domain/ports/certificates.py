@@ -138,6 +138,34 @@ class DeniedCertificates(Protocol):
         """
 
 
+OF_AN_AUTHORITY: Final = "it is an authority's certificate"
+"""The beginning of a refusal of a leaf with CA:TRUE."""
+UNKNOWN_ISSUER: Final = "is not known"
+"""The end of a refusal for want of an authority."""
+NO_LIST: Final = "there is no revocation list"
+"""The beginning of a refusal for want of a list of an authority."""
+WAS_REVOKED: Final = "was revoked"
+"""The end of a refusal by a list; other refusals by lists are about the time of the list."""
+
+
+class ForwardedChains(Protocol):
+    """What the proxy passes on of the certificates that a caller sends with its own."""
+
+    @property
+    def name(self) -> str:
+        """The id of the certificate lookup."""
+        ...
+
+    @property
+    def passes_chain(self) -> bool:
+        """Whether the proxy can pass certificates beside the leaf on."""
+        ...
+
+    def limit_chain(self, leaf: bytes, others: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Return the certificates beside the leaf; raises MalformedCertificate for too many."""
+        ...
+
+
 class Revocations(Protocol):
     """Which certificates were revoked."""
 

@@ -7,21 +7,26 @@ roles records the topic in the change log and publishes it through Invalidation.
 previews of tokens that are not issued. Keycloak: evaluate-scopes
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Final, Generic, Protocol, TypeVar
+from __future__ import annotations
 
-from gateway.domain.client_scopes import ClientScope, Consent, RoleBoundScope
-from gateway.domain.clients import Client, WithheldRoles
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
 from gateway.domain.flows import STANDARD, SignInRules
-from gateway.domain.keys import RealmKey
-from gateway.domain.ports.invalidation import RecordedChange
-from gateway.domain.ports.signing import KeyRing
-from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.user_profile import UserProfile
-from gateway.domain.users import Credential, User
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from gateway.domain.client_scopes import ClientScope, Consent, RoleBoundScope
+    from gateway.domain.clients import Client, WithheldRoles
+    from gateway.domain.keys import RealmKey
+    from gateway.domain.ports.invalidation import RecordedChange
+    from gateway.domain.ports.signing import KeyRing
+    from gateway.domain.realm import Realm
+    from gateway.domain.user_profile import UserProfile
+    from gateway.domain.users import Credential, User
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -5,18 +5,22 @@ browsers at protected sites are found by the value of the session cookie. Method
 StoreUnavailable with the store's name.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Protocol
+from __future__ import annotations
 
-from gateway.domain.authorization_codes import IssuedCode
-from gateway.domain.forward_auth import SiteSession
-from gateway.domain.sessions import (
-    ClientSession,
-    ExpectedPart,
-    Rotation,
-    UserSession,
-)
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from gateway.domain.authorization_codes import IssuedCode
+    from gateway.domain.forward_auth import SiteSession
+    from gateway.domain.sessions import (
+        ClientSession,
+        ExpectedPart,
+        Rotation,
+        UserSession,
+    )
 
 
 class SessionStore(Protocol):

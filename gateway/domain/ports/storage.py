@@ -6,16 +6,14 @@ Every query names its realm: an id of another realm is not found. All methods ra
 `StoreUnavailable("sql")` when the database does not answer.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gateway.domain.certificates import Authority, DeniedCertificate, DeniedIdentity
 from gateway.domain.client_scopes import ClientScope
-from gateway.domain.clients import Client
 from gateway.domain.deliveries import (
     LogoutNotice,
     QueueSignals,
@@ -23,32 +21,45 @@ from gateway.domain.deliveries import (
     WebhookDelivery,
     WebhookStatus,
 )
-from gateway.domain.events import AdminEvent, AdminEventQuery, EventPage, UserEvent, UserEventQuery
-from gateway.domain.expiry import ExpirySummary, SeenCertificate, Sighting, StoredCertificate
-from gateway.domain.forward_auth import Site, UnreadableSite
-from gateway.domain.keys import RealmKey
 from gateway.domain.mail import MailStatus, QueuedMail
-from gateway.domain.ports.invalidation import ChangeLog, ChangeLogReader
-from gateway.domain.ports.lookups import Lookups
-from gateway.domain.ports.sessions import (
-    OfflineSessionRepository,
-    RefreshTokenRepository,
-    RevocationRepository,
-    Rotations,
-)
-from gateway.domain.ports.users import (
-    ConsentRepository,
-    GroupCatalogue,
-    GroupRepository,
-    RoleCatalogue,
-    RoleRepository,
-    RoleScopeRepository,
-    UserBatches,
-    UserRepository,
-)
-from gateway.domain.realm import Realm
 from gateway.domain.resources import ResourceRepository, StoredKind, ValueT
-from gateway.domain.roles import EffectiveRoles
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from datetime import datetime, timedelta
+
+    from gateway.domain.clients import Client
+    from gateway.domain.events import (
+        AdminEvent,
+        AdminEventQuery,
+        EventPage,
+        UserEvent,
+        UserEventQuery,
+    )
+    from gateway.domain.expiry import ExpirySummary, SeenCertificate, Sighting, StoredCertificate
+    from gateway.domain.forward_auth import Site, UnreadableSite
+    from gateway.domain.keys import RealmKey
+    from gateway.domain.ports.invalidation import ChangeLog, ChangeLogReader
+    from gateway.domain.ports.lookups import Lookups
+    from gateway.domain.ports.sessions import (
+        OfflineSessionRepository,
+        RefreshTokenRepository,
+        RevocationRepository,
+        Rotations,
+    )
+    from gateway.domain.ports.users import (
+        ConsentRepository,
+        GroupCatalogue,
+        GroupRepository,
+        RoleCatalogue,
+        RoleRepository,
+        RoleScopeRepository,
+        UserBatches,
+        UserRepository,
+    )
+    from gateway.domain.realm import Realm
+    from gateway.domain.roles import EffectiveRoles
 
 StatusT_co = TypeVar("StatusT_co", covariant=True)
 

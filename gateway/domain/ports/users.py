@@ -3,16 +3,20 @@
 Administrators get groups and roles by pages, with their place in the tree and their holders.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gateway.domain.client_scopes import Consent
-from gateway.domain.groups import Group
-from gateway.domain.limits.password_hashing import HashCost
-from gateway.domain.roles import EffectiveRoles, ListedRole, Role
-from gateway.domain.users import Credential, User, UserQuery
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from gateway.domain.client_scopes import Consent
+    from gateway.domain.groups import Group
+    from gateway.domain.limits.password_hashing import HashCost
+    from gateway.domain.roles import EffectiveRoles, ListedRole, Role
+    from gateway.domain.users import Credential, User, UserQuery
 
 
 class UserRepository(Protocol):

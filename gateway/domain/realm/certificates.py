@@ -3,7 +3,7 @@
 `parse_certificate_settings` parses them, once for each `Realm`.
 
 A realm says how long a token may be used with the renewed certificate of its holder; the value of a
-client counts instead. docs/trust-in-certificates.md describes trust and renewal, docs/operations.md
+client counts instead. docs/trust-in-certificates.md describes trust and renewal, docs/revocation.md
 revocation; attacks: A8, A10, A12, A14
 """
 

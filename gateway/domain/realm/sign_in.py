@@ -1,7 +1,7 @@
 """What a sign-in asks for: login settings, passwords, one-time passwords, security keys, lock-outs.
 
 Rules of `passwordPolicy` are kept as given and in the given order. Lock-outs of one address for one
-user are an own attribute of a realm; docs/sessions-and-lock-outs.md describes the rules.
+user are an own attribute of a realm; docs/lock-outs.md describes the rules.
 Keycloak: login settings, flow bindings, otpPolicy*, passwordPolicy, WebAuthnPolicy (26.7), brute
 force detection; creation defaults. Spec: RFC 4226 §5, RFC 6238 §4, WebAuthn Level 3 §5.4; attacks:
 D5

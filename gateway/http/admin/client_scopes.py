@@ -27,6 +27,7 @@ from gateway.admin.clients import (
 )
 from gateway.admin.users import VIEW_USERS
 from gateway.domain.client_scopes import RealmDefault
+from gateway.domain.clock import Clock
 from gateway.http.admin.operations import (
     REALM,
     Body,
@@ -40,7 +41,6 @@ from gateway.http.admin.operations import (
 )
 from gateway.http.admin.requests import AdminRequest, document
 from gateway.http.admin.roles import scope_mapping_operations
-from gateway.http.realm_endpoint import RealmContext
 
 _Generate = Callable[[Evaluated, ExampleOf], Awaitable[object]]
 _SCOPE_PARAMETER: Final = Query("scope", summary="As in a token request")
@@ -52,9 +52,9 @@ _EXAMPLE: Final = (
 
 
 def evaluation_operations(
-    evaluation: ScopeEvaluation, context: RealmContext
+    evaluation: ScopeEvaluation, issuer: Callable[[str], str], clock: Clock
 ) -> tuple[Operation, ...]:
-    """Return every row about the evaluation of scopes."""
+    """Return every row about the evaluation of scopes; `issuer` is that of a realm by name."""
     path = f"{REALM}/clients/{{client_id}}/evaluate-scopes"
     rows = Resource(path, "Clients", VIEW_CLIENTS, ())
 
@@ -73,7 +73,7 @@ def evaluation_operations(
         return rows.get(
             f"/generate-example-{path}",
             f"Generate {what}",
-            lambda r: document(generate(_evaluated(r), _example(context, r))),
+            lambda r: document(generate(_evaluated(r), _example(issuer, clock, r))),
             also=VIEW_USERS,
             returns="object",
             query=_EXAMPLE,
@@ -95,11 +95,11 @@ def evaluation_operations(
     )
 
 
-def _example(context: RealmContext, request: AdminRequest) -> ExampleOf:
+def _example(issuer: Callable[[str], str], clock: Clock, request: AdminRequest) -> ExampleOf:
     return ExampleOf(
         user_id=request.query.get("userId"),
-        issuer=context.issuer(request.realm.name),
-        now=context.clock.now(),
+        issuer=issuer(request.realm.name),
+        now=clock.now(),
         audience=request.query.get("audience"),
     )
 
@@ -116,10 +116,7 @@ _KINDS: Final = {RealmDefault.DEFAULT: "default", RealmDefault.OPTIONAL: "option
 
 
 def client_scope_operations(
-    scopes: ClientScopeAdministration,
-    clients: ClientUseCases,
-    evaluation: ScopeEvaluation,
-    context: RealmContext,
+    scopes: ClientScopeAdministration, clients: ClientUseCases
 ) -> tuple[Operation, ...]:
     """Return every row about client scopes, and about what scopes share with clients."""
     mappers, assigned = clients.protocol_mappers, clients.scopes
@@ -133,7 +130,6 @@ def client_scope_operations(
         *_mappers(mappers[MapperOwnerKind.CLIENT_SCOPE], "scope_id", "client scope"),
         *scope_mapping_operations(assigned, "clients/{client_id}", "a client"),
         *scope_mapping_operations(assigned, "client-scopes/{scope_id}", "a client scope"),
-        *evaluation_operations(evaluation, context),
     )
 
 

@@ -28,7 +28,7 @@ from gateway.http.edge import EdgeHeaders
 from gateway.http.forms import FormRefused, parse_multipart, read_body
 from gateway.http.replies import Reply
 from gateway.representations.field_table import FieldTable
-from gateway.representations.json_input import is_plain_text, parse_json
+from gateway.representations.json_input import LastMembers, is_plain_text, parse_json
 
 REALM: Final = "/admin/realms/{realm}"
 """The beginning of the URLs of one realm."""
@@ -356,8 +356,9 @@ def _parse_json(body: bytes, wanted: Body) -> Any:
     # Files may begin with one, messages must not: RFC 8259 §8.1.
     if body.startswith(_BYTE_ORDER_MARK):
         raise MalformedBody("a byte order mark before the JSON")
+    repetitions: list[str] = []
     try:
-        value = parse_json(body, "the body", [] if wanted.repeated_names else None)
+        value = parse_json(body, "the body", repetitions if wanted.repeated_names else None)
     except InvalidInput as error:
         # Keycloak reads no further than the first sign of another kind.
         other = media is Media.LIST and not body.lstrip().startswith(b"[")
@@ -368,7 +369,7 @@ def _parse_json(body: bytes, wanted: Body) -> Any:
         fits = media is not Media.OBJECT or isinstance(value, dict)
     if not fits:
         raise MalformedBody(f"not {media}", shape=True)
-    return value
+    return LastMembers(value, repetitions) if repetitions else value
 
 
 def _parse_text(body: bytes) -> str:

@@ -17,6 +17,7 @@ from gateway.admin.realm_files import (
     RealmFileUseCases,
     Report,
     render_short_report,
+    report_repetitions,
 )
 from gateway.admin.realms import (
     VIEW_REALM,
@@ -54,6 +55,7 @@ from gateway.http.admin.requests import (
     rendered_reply,
 )
 from gateway.http.replies import Reply
+from gateway.representations.json_input import LastMembers
 
 
 def session_operations(sessions: SessionAdministration) -> tuple[Operation, ...]:
@@ -181,20 +183,22 @@ async def _get_realm(listing: RealmListing, request: AdminRequest) -> Reply:
 
 async def _create_realm(creation: RealmCreation, request: AdminRequest) -> Reply:
     realm, report = await creation.create(request.acting, request.body)
-    return _with_report(created_reply(request, realm.name), report)
+    return _with_report(created_reply(request, realm.name), request, report)
 
 
 async def _import_parts(files: RealmFileUseCases, request: AdminRequest) -> Reply:
     results, report = await files.partial_import.run(request.acting, request.body)
-    return _with_report(await document(_value(results)), report)
+    return _with_report(await document(_value(results)), request, report)
 
 
 async def _value(results: object) -> object:
     return results
 
 
-def _with_report(reply: Reply, report: Report) -> Reply:
+def _with_report(reply: Reply, request: AdminRequest, report: Report) -> Reply:
     """Return the answer with the report of the import in a header; the body is Keycloak's."""
+    if isinstance(request.body, LastMembers):
+        report = (*report_repetitions(request.body.repetitions), *report)
     if not report:
         return reply
     header = (IMPORT_REPORT, render_short_report(report).encode("ascii"))

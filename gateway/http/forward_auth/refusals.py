@@ -38,6 +38,7 @@ from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.forward_auth.browser_endpoint import SiteClients, for_sites, session_values
 from gateway.http.forward_auth.dialects import (
+    ACCEPT,
     CHALLENGE,
     COOKIE,
     REFERER,
@@ -49,6 +50,7 @@ from gateway.http.forward_auth.dialects import (
     is_shown_to_people,
     refusal,
 )
+from gateway.http.forward_auth.site_less_refusals import with_explanation
 from gateway.http.pages.page_values import ShownApplication, View
 from gateway.http.pages.views import NoAccessPage, SessionEndedPage
 from gateway.http.realm_endpoint import GuardedEndpoint, RealmContext
@@ -92,7 +94,7 @@ class RefusalPages:
         site = refusal.site
         realm = None if site is None else await self._directory.realm(site.realms[0])
         if site is None or realm is None:
-            return answer
+            return with_explanation(answer, refusal, original, exchange.request_id, for_people=True)
         exchange.realm = realm
         exchange.security_headers = for_sites(realm.realm.security_headers)
         client = await self._clients.find_client(realm, site)
@@ -185,7 +187,15 @@ class RefusedEndpoint(GuardedEndpoint):
             original = Nginx.original(scope, headers, scheme, "")
         except AmbiguousTarget as error:
             exchange.log.reason = str(error)
-            return forbidden(ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, str(error)))
+            unreadable = ForbiddenRequest(Reason.AMBIGUOUS_REQUEST, str(error))
+            accepts = b",".join(value for name, value in scope["headers"] if name == ACCEPT)
+            return with_explanation(
+                forbidden(unreadable),
+                unreadable,
+                None,
+                exchange.request_id,
+                for_people=b"text/html" in accepts,
+            )
         evidence = evidence_of(facts, headers, original)
         evidence = replace(evidence, proof=replace(evidence.proof, is_repeated=True))
         decision = await self._decisions.decide(original, evidence)
@@ -193,6 +203,10 @@ class RefusedEndpoint(GuardedEndpoint):
             return _AGAIN if evidence.proof.text is None else _USED_PROOF
         exchange.log.reason = decision.explanation
         answer = _without_challenge(refusal(decision, original, headers))
+        if decision.site is None and not is_shown_to_people(headers):
+            # As nginx answers its own errors: JSON, since no service expects an empty answer here.
+            request_id = exchange.request_id
+            return with_explanation(answer, decision, original, request_id, for_people=False)
         return await self._pages.present(answer, decision, original, headers, exchange)
 
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
+from gateway.domain.forward_auth import CALLBACK_PATH
 from gateway.domain.localization import LocalizedText
 from gateway.domain.ports.sessions import SiteSessions
 from gateway.forward_auth.browser import (
-    CALLBACK_PATH,
     REFUSED_PATH,
     SIGN_IN_PATH,
     SIGN_OUT_PATH,

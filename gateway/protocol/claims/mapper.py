@@ -158,6 +158,7 @@ _OLDER_OPTIONS: Final[Mapping[ClaimsFor, ClaimsFor]] = {
 ACCESS: Final = frozenset(
     {ClaimsFor.ACCESS_TOKEN, ClaimsFor.LIGHTWEIGHT_TOKEN, ClaimsFor.INTROSPECTION}
 )
+ALWAYS_IN_ACCESS: Final = ACCESS - {ClaimsFor.LIGHTWEIGHT_TOKEN}
 TOKENS: Final = ACCESS | {ClaimsFor.ID_TOKEN}
 EVERYWHERE: Final = TOKENS | {ClaimsFor.USERINFO}
 RESPONSE_TOO: Final = EVERYWHERE | {ClaimsFor.TOKEN_RESPONSE}
@@ -178,10 +179,14 @@ class ClaimMapper:
     check: ConfigCheck | None = None
     needs_attributes: Callable[[ProtocolMapper], bool] | None = None
     """Whether a mapper adds nothing where neither the user nor its groups have attributes."""
+    default_purposes: frozenset[ClaimsFor] = frozenset()
+    """The purposes that it serves without an option: a type that had none once."""
 
     def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
         """Return whether the mapper's options name a purpose of its type."""
         option = mapper.config.get(purpose)
+        if option is None and purpose in self.default_purposes:
+            return True
         if option is None and purpose in _OLDER_OPTIONS:
             option = mapper.config.get(_OLDER_OPTIONS[purpose])
         return option == "true"

@@ -11,6 +11,7 @@ from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.protocol.claims.mapper import (
     ACCESS,
+    ALWAYS_IN_ACCESS,
     AUTH_TIME,
     CLAIM_NAME,
     EVERYWHERE,
@@ -53,7 +54,10 @@ SESSION_STATE: Final = ClaimMapper(
     "oidc-session-state-mapper", EVERYWHERE, lambda _: _including("session_state")
 )
 ALLOWED_ORIGINS: Final = ClaimMapper(
-    "oidc-allowed-origins-mapper", ACCESS, lambda _: _allowed_origins
+    "oidc-allowed-origins-mapper",
+    ACCESS,
+    lambda _: _allowed_origins,
+    default_purposes=ALWAYS_IN_ACCESS,
 )
 
 
@@ -84,7 +88,11 @@ def _audience_of_roles(claims: MappedClaims, subject: TokenSubject) -> None:
 
 AUDIENCE: Final = ClaimMapper("oidc-audience-mapper", TOKENS, _configured_audience)
 AUDIENCE_RESOLVE: Final = ClaimMapper(
-    "oidc-audience-resolve-mapper", ACCESS, lambda _: _audience_of_roles, late=True
+    "oidc-audience-resolve-mapper",
+    ACCESS,
+    lambda _: _audience_of_roles,
+    late=True,
+    default_purposes=ALWAYS_IN_ACCESS,
 )
 
 

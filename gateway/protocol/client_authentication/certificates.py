@@ -108,14 +108,16 @@ class CertificateOwners:
         self._index = index
 
     async def client_id(self, request: ProtocolRequest) -> str | None:
-        """Return the owner's client_id; None without a certificate that identifies its holder.
+        """Return the owner's client_id; None without a certificate.
 
-        Raises ClientAuthenticationFailed where no client or several clients own the certificate,
-        and StoreUnavailable.
+        Raises ClientAuthenticationFailed where it identifies nobody, or where no client or several
+        clients own it, and StoreUnavailable.
         """
         certificate, realm_id = request.certificate, request.realm.realm.id
-        if certificate is None or not certificate.identifies:
+        if certificate is None:
             return None
+        if not certificate.identifies:
+            raise _undecided(f"its certificate is not trusted: {certificate.reason}")
         terms = terms_of_certificate(certificate.leaf)
         candidates = await self._index.with_terms(realm_id, terms, _MOST_CANDIDATES + 1)
         if len(candidates) > _MOST_CANDIDATES:
@@ -126,13 +128,37 @@ class CertificateOwners:
         owning = [each for each in candidates if await self._owns(realm_id, each, certificate)]
         owners = await self._index.without_registered(realm_id, owning)
         if len(owners) != 1:
-            found = f"the clients {', '.join(owners)} own" if owners else "no client owns"
-            raise _undecided(f"{found} the certificate")
+            if owners:
+                raise _undecided(f"the clients {', '.join(owners)} own the certificate")
+            raise _undecided(f"no client owns the certificate: tried {_names_of(certificate)}")
         return owners[0]
 
     async def _owns(self, realm_id: str, client_id: str, certificate: ClientCertificate) -> bool:
         entry = await self._directory.client(realm_id, client_id)
         return entry is not None and owns(entry.client, certificate)
+
+
+_SHOWN_NAMES: Final = 5
+_LONGEST_NAME: Final = 200
+
+
+def _names_of(certificate: ClientCertificate) -> str:
+    """Return the names by which clients and templates are found, for the log."""
+    leaf = certificate.leaf
+    kinds = (
+        ("subject", (leaf.subject.rfc4514(),)),
+        ("DNS name", leaf.dns_names),
+        ("URI", leaf.uris),
+        ("e-mail", leaf.emails),
+        ("IP address", leaf.ip_addresses),
+    )
+    shown = []
+    for kind, names in kinds:
+        more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+        texts = (f"{name:.{_LONGEST_NAME}}" for name in names[:_SHOWN_NAMES])
+        if names:
+            shown.append(f"{kind} {', '.join(texts)}{more}")
+    return f"{'; '.join(shown)}. Clients with a subject expression need client_id"
 
 
 def _undecided(reason: str) -> ClientAuthenticationFailed:

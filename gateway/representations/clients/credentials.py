@@ -150,6 +150,18 @@ def with_creation_attributes(client: Client, before: Client | None = None) -> Cl
     return with_attributes(client, {**added, **client.attributes})
 
 
+def with_import_attributes(client: Client, before: Client | None, *, of_realm: bool) -> Client:
+    """Return the client with attributes that an import adds to new ones, or with those it had.
+
+    `of_realm` tells whether it is one of the two clients that stand for their realm.
+    Keycloak: realm import (clients)
+    """
+    added = {"post.logout.redirect.uris": "+", "realm_client": str(of_realm).lower()}
+    if before is not None:
+        added = {name: before.attributes[name] for name in added if name in before.attributes}
+    return with_attributes(client, {**added, **client.attributes})
+
+
 def with_secret(client: Client, secret: Secret, created: datetime) -> Client:
     """Return the client with a new secret, which expires when the former one did."""
     return _with_times(replace(client, secret=secret), {SECRET_CREATED: created})

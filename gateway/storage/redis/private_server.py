@@ -26,6 +26,8 @@ _STOP = timedelta(seconds=10)
 _POLL = 0.01
 _ANSWER_SECONDS = 1.0
 _LONGEST_SOCKET_PATH = 107
+PROGRAMS = ("redis-server", "valkey-server")
+"""The first one that is installed is started."""
 
 
 class PrivateRedis:
@@ -99,9 +101,9 @@ class PrivateRedis:
         self._owner = None
 
     def _launch(self) -> None:
-        binary = shutil.which("redis-server") or shutil.which("valkey-server")
+        binary = next(filter(None, map(shutil.which, PROGRAMS)), None)
         if binary is None:
-            allowed = "redis-server to be installed (apt-get install redis-server), or a URL"
+            allowed = "redis-server or valkey-server to be installed, or a URL"
             raise InvalidInput((FieldError("redis_url", "nothing", allowed),))
         if len(os.fsencode(self._socket)) > _LONGEST_SOCKET_PATH:
             allowed = f"a state folder so short that {self._socket} is a socket's path"

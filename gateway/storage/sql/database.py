@@ -3,63 +3,53 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Final, TypeVar, cast
+from functools import cache, cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
-from gateway.domain.certificates import STORED_AUTHORITIES
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.deliveries import QueueSignals
-from gateway.domain.forward_auth import ReservedNames, Site
-from gateway.domain.hosts import HostOwners
 from gateway.domain.ports.storage import Stores
-from gateway.domain.resources import StoredKind, ValueT
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.sql import sqlite
 from gateway.storage.sql.address import DatabaseAddress, SqliteFile, parse_database_url
 from gateway.storage.sql.asynchronous import Engines, Limits
-from gateway.storage.sql.certificates import (
-    SqlCertificateInventory,
-    SqlDeniedCertificates,
-    SqlExpiryNotices,
-    SqlSeenCertificates,
-)
-from gateway.storage.sql.clients import SqlClients, SqlClientScopes, SqlConsents
-from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
-from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
-from gateway.storage.sql.lookup_statements import LookupQueries
-from gateway.storage.sql.lookups import SqlLookups
-from gateway.storage.sql.outgoing_queues import SqlLogoutNotices, SqlMails, SqlWebhooks
-from gateway.storage.sql.realms import (
-    SqlChangeLog,
-    SqlChangeLogReader,
-    SqlDocuments,
-    SqlKeys,
-    SqlRealms,
-)
-from gateway.storage.sql.resources import SqlResources
-from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
-from gateway.storage.sql.sessions import (
-    SqlOfflineSessions,
-    SqlRefreshTokens,
-    SqlRevocations,
-    SqlRotations,
-)
-from gateway.storage.sql.sites import SqlSites, site_parser
 from gateway.storage.sql.transaction import DRIVER_FAILURES, Transaction, named_failure
-from gateway.storage.sql.users import SqlUserBatches, SqlUsers
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from gateway.domain.certificates import Authority
+    from gateway.domain.forward_auth import ReservedNames, Site
+    from gateway.domain.resources import StoredKind, ValueT
+    from gateway.storage.sql.lookups import SqlLookups
+    from gateway.storage.sql.realms import SqlChangeLogReader
+    from gateway.storage.sql.resources import SqlResources
+    from gateway.storage.sql.sessions import SqlRotations
+
 _NOW: Final = {
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
 }
 
 
-def _asked_for(make: Callable[["SqlStores"], T]) -> T:
-    """Return the attribute that is made with its first use."""
-    return cast("T", cached_property(make))
+@cache
+def _repository_class(module: str, name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(f"gateway.storage.sql.{module}"), name)
+    return found
+
+
+def _repository(module: str, name: str, *given: str) -> Any:
+    """Return the attribute for a repository, whose module is loaded with its first use.
+
+    `given` names the attributes of the stores that the class takes. A command needs few of them,
+    and the modules of all take 90 ms.
+    """
+
+    def make(stores: "SqlStores") -> Any:
+        return _repository_class(module, name)(*(getattr(stores, each) for each in given))
+
+    return cached_property(make)
 
 
 class SqlStores(Stores):
@@ -69,8 +59,8 @@ class SqlStores(Stores):
         self,
         transaction: Transaction,
         secrets: SecretsAtRest,
-        reserved_names: Callable[[], ReservedNames],
-        parse_site: Callable[[str, str, str], Site],
+        reserved_names: "Callable[[], ReservedNames]",
+        parse_site: "Callable[[str, str, str], Site]",
         clock: Clock,
     ) -> None:
         self.transaction = transaction
@@ -79,43 +69,54 @@ class SqlStores(Stores):
         self.parse_site = parse_site
         self.clock = clock
 
-    realms = _asked_for(lambda stores: SqlRealms(stores.transaction, stores.secrets))
-    clients = _asked_for(lambda stores: SqlClients(stores.transaction, stores.secrets))
-    client_scopes = _asked_for(lambda stores: SqlClientScopes(stores.transaction))
-    consents = _asked_for(lambda stores: SqlConsents(stores.transaction))
-    role_scopes = _asked_for(lambda stores: SqlRoleScopes(stores.transaction))
-    users = _asked_for(lambda stores: SqlUsers(stores.transaction, stores.secrets, stores.clock))
-    user_batches = _asked_for(lambda stores: SqlUserBatches(stores.transaction, stores.secrets))
-    roles = _asked_for(lambda stores: SqlRoles(stores.transaction))
-    role_catalogue = _asked_for(lambda stores: SqlRoleCatalogue(stores.transaction))
-    groups = _asked_for(lambda stores: SqlGroups(stores.transaction))
-    group_catalogue = _asked_for(lambda stores: SqlGroupCatalogue(stores.transaction))
-    refresh_tokens = _asked_for(lambda stores: SqlRefreshTokens(stores.transaction))
-    offline_sessions = _asked_for(lambda stores: SqlOfflineSessions(stores.transaction))
-    logout_notices = _asked_for(lambda stores: SqlLogoutNotices(stores.transaction))
-    mails = _asked_for(lambda stores: SqlMails(stores.transaction, stores.secrets))
-    webhooks = _asked_for(lambda stores: SqlWebhooks(stores.transaction))
-    keys = _asked_for(lambda stores: SqlKeys(stores.transaction, stores.secrets))
-    revocations = _asked_for(lambda stores: SqlRevocations(stores.transaction))
-    sites = _asked_for(
-        lambda stores: SqlSites(stores.transaction, stores.reserved_names, stores.parse_site)
-    )
-    authorities = _asked_for(lambda stores: stores.resources(STORED_AUTHORITIES))
-    denied_certificates = _asked_for(lambda stores: SqlDeniedCertificates(stores.transaction))
-    certificate_inventory = _asked_for(lambda stores: SqlCertificateInventory(stores.transaction))
-    seen_certificates = _asked_for(lambda stores: SqlSeenCertificates(stores.transaction))
-    expiry_notices = _asked_for(lambda stores: SqlExpiryNotices(stores.transaction))
-    documents = _asked_for(lambda stores: SqlDocuments(stores.transaction))
-    admin_events = _asked_for(lambda stores: SqlAdminEvents(stores.transaction))
-    user_events = _asked_for(lambda stores: SqlUserEvents(stores.transaction))
-    change_log = _asked_for(lambda stores: SqlChangeLog(stores.transaction))
+    if not TYPE_CHECKING:  # their types are those of Stores
+        realms = _repository("realms", "SqlRealms", "transaction", "secrets")
+        clients = _repository("clients", "SqlClients", "transaction", "secrets")
+        client_scopes = _repository("clients", "SqlClientScopes", "transaction")
+        consents = _repository("clients", "SqlConsents", "transaction")
+        role_scopes = _repository("roles", "SqlRoleScopes", "transaction")
+        users = _repository("users", "SqlUsers", "transaction", "secrets", "clock")
+        user_batches = _repository("users", "SqlUserBatches", "transaction", "secrets")
+        roles = _repository("roles", "SqlRoles", "transaction")
+        role_catalogue = _repository("roles", "SqlRoleCatalogue", "transaction")
+        groups = _repository("groups", "SqlGroups", "transaction")
+        group_catalogue = _repository("groups", "SqlGroupCatalogue", "transaction")
+        refresh_tokens = _repository("sessions", "SqlRefreshTokens", "transaction")
+        offline_sessions = _repository("sessions", "SqlOfflineSessions", "transaction")
+        logout_notices = _repository("outgoing_queues", "SqlLogoutNotices", "transaction")
+        mails = _repository("outgoing_queues", "SqlMails", "transaction", "secrets")
+        webhooks = _repository("outgoing_queues", "SqlWebhooks", "transaction")
+        keys = _repository("realms", "SqlKeys", "transaction", "secrets")
+        revocations = _repository("sessions", "SqlRevocations", "transaction")
+        sites = _repository("sites", "SqlSites", "transaction", "reserved_names", "parse_site")
+        denied_certificates = _repository("certificates", "SqlDeniedCertificates", "transaction")
+        certificate_inventory = _repository(
+            "certificates", "SqlCertificateInventory", "transaction"
+        )
+        seen_certificates = _repository("certificates", "SqlSeenCertificates", "transaction")
+        expiry_notices = _repository("certificates", "SqlExpiryNotices", "transaction")
+        documents = _repository("realms", "SqlDocuments", "transaction")
+        admin_events = _repository("events", "SqlAdminEvents", "transaction")
+        user_events = _repository("events", "SqlUserEvents", "transaction")
+        change_log = _repository("realms", "SqlChangeLog", "transaction")
 
-    def resources(self, kind: StoredKind[ValueT]) -> SqlResources[ValueT]:
+    @cached_property
+    def authorities(self) -> "SqlResources[Authority]":  # type: ignore[override] # read, never set
+        from gateway.domain.certificates import STORED_AUTHORITIES  # noqa: PLC0415 - see _repository
+
+        return self.resources(STORED_AUTHORITIES)
+
+    def resources(self, kind: "StoredKind[ValueT]") -> "SqlResources[ValueT]":
+        from gateway.storage.sql.resources import SqlResources  # noqa: PLC0415 - see _repository
+
         return SqlResources(self.transaction, kind)
 
 
-def no_names() -> ReservedNames:
+def no_names() -> "ReservedNames":
     """Return no reserved names."""
+    from gateway.domain.forward_auth import ReservedNames  # noqa: PLC0415 - see _repository
+    from gateway.domain.hosts import HostOwners  # noqa: PLC0415 - the same
+
     return ReservedNames(HostOwners(()))
 
 
@@ -131,8 +132,8 @@ class SqlDatabase:
         secrets: SecretsAtRest,
         limits: Limits | None = None,
         *,
-        reserved_names: Callable[[], ReservedNames] = no_names,
-        check_site: Callable[[Site], Site] = lambda site: site,
+        reserved_names: "Callable[[], ReservedNames]" = no_names,
+        check_site: "Callable[[Site], Site]" = lambda site: site,
         clock: Clock | None = None,
     ) -> None:
         """Take `reserved_names` as `SqlSites` does, and `check_site` as `site_parser`.
@@ -141,15 +142,42 @@ class SqlDatabase:
         """
         self._clock = clock or SystemClock()
         self._reserved_names = reserved_names
-        self._parse_site = site_parser(check_site)
+        self._check_site = check_site
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
-        dialect = self._engines.reader.dialect
-        reader, writer = self._engines.query_executor, self._engines.command_executor
-        self.lookups = SqlLookups(reader, LookupQueries.of(dialect), secrets)
-        self.rotations = SqlRotations(reader, writer, dialect)
-        self.changes = SqlChangeLogReader(reader, dialect)
         self.queue_signals = QueueSignals()
+
+    @cached_property
+    def lookups(self) -> "SqlLookups":
+        from gateway.storage.sql.lookup_statements import LookupQueries  # noqa: PLC0415 - as above
+        from gateway.storage.sql.lookups import SqlLookups  # noqa: PLC0415 - the same
+
+        queries = LookupQueries.of(self._engines.reader.dialect)
+        return SqlLookups(self._engines.query_executor, queries, self._secrets)
+
+    @cached_property
+    def rotations(self) -> "SqlRotations":
+        from gateway.storage.sql.sessions import SqlRotations  # noqa: PLC0415 - as above
+
+        engines = self._engines
+        return SqlRotations(
+            engines.query_executor, engines.command_executor, engines.reader.dialect
+        )
+
+    @cached_property
+    def changes(self) -> "SqlChangeLogReader":
+        from gateway.storage.sql.realms import SqlChangeLogReader  # noqa: PLC0415 - as above
+
+        return SqlChangeLogReader(self._engines.query_executor, self._engines.reader.dialect)
+
+    def _parse_stored_site(self, *row: str) -> "Site":
+        return self._parse_site(*row)
+
+    @cached_property
+    def _parse_site(self) -> "Callable[[str, str, str], Site]":
+        from gateway.storage.sql.sites import site_parser  # noqa: PLC0415 - as above
+
+        return site_parser(self._check_site)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:
@@ -159,7 +187,7 @@ class SqlDatabase:
                     Transaction(connection),
                     self._secrets,
                     self._reserved_names,
-                    self._parse_site,
+                    self._parse_stored_site,
                     self._clock,
                 )
         except DRIVER_FAILURES as error:
@@ -173,7 +201,7 @@ class SqlDatabase:
                     Transaction(connection),
                     self._secrets,
                     self._reserved_names,
-                    self._parse_site,
+                    self._parse_stored_site,
                     self._clock,
                 )
                 yield stores

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import structlog
 from sqlalchemy import ColumnElement, Select, Text, and_, func, or_, select, type_coerce
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
@@ -100,6 +99,8 @@ class SqlSites:
         found = self._read(row)
         if isinstance(found, Site):
             return found
+        import structlog  # noqa: PLC0415 - 40 ms of a command, which seldom logs
+
         structlog.get_logger().error(
             "site cannot be read", realm=found.realm, site=found.name, reason=found.reason
         )

@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.admin.realm_files.former_members import with_current_members
-from gateway.admin.realm_files.migration import NEW_REALM, KnownObjects, migrated
+from gateway.admin.realm_files.migration import migrated
+from gateway.admin.realm_files.migration_steps import NEW_REALM, KnownObjects
 from gateway.admin.realm_files.named_roles import parse_default_roles, protection_roles
 from gateway.admin.realm_files.placeholders import unset_variables
 from gateway.admin.realm_files.report import report_parts
@@ -162,3 +163,35 @@ def test_every_member_may_be_a_list_an_object_or_a_number() -> None:
             _replaced(path, value, document)
             for known in (NEW_REALM, _KNOWN):
                 _read(deepcopy(document), known)
+
+
+def test_of_a_field_and_its_attribute_the_attribute_counts() -> None:
+    document = {
+        "clientSessionIdleTimeout": 7,
+        "failureFactor": 30,
+        "bruteForceProtected": True,
+        "displayName": "A",
+        "browserSecurityHeaders": {"xFrameOptions": "DENY", "referrerPolicy": "no-referrer"},
+        "attributes": {
+            "clientSessionIdleTimeout": "9",
+            "failureFactor": "4",
+            "bruteForceProtected": "false",
+            "_browser_header.xFrameOptions": "DENY",
+            "_browser_header.referrerPolicy": "origin",
+            "plant": "north",
+        },
+    }
+    expected = {
+        "clientSessionIdleTimeout": "9",
+        "failureFactor": "4",
+        "bruteForceProtected": "false",
+        "attributes": {
+            "clientSessionIdleTimeout": "9",
+            "_browser_header.referrerPolicy": "origin",
+            "plant": "north",
+        },
+    }
+    for is_new in (True, False):
+        found = with_current_members(document, is_new=is_new)
+        assert {name: found[name] for name in expected} == expected
+        assert with_current_members(found, is_new=is_new) == found

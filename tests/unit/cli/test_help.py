@@ -1,5 +1,6 @@
 """What a stranger reads first: every help is whole, and every option says what it is for."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,8 @@ COMMANDS = {" ".join(path) or "realmgate": (path, found) for path, found in ever
 def test_no_line_of_the_help_is_cut_off(name: str) -> None:
     asked = CliRunner().invoke(main, [*COMMANDS[name][0], "--help"], terminal_width=80)
     assert asked.exit_code == 0
-    assert "..." not in asked.stdout.replace("FILE...", "").replace("ARGS]...", "")
+    # An argument that may be repeated ends with the same dots.
+    assert "..." not in re.sub(r"(?<=[A-Z\]])\.\.\.", "", asked.stdout)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -7,6 +7,7 @@ import pytest
 
 from gateway.admin.users.listing import UserSummary
 from gateway.admin.users.lockouts import UserLockout
+from gateway.authentication.sign_in_obstacles import Effect, SignInObstacle
 from gateway.cli.output import show_rows, user_lines
 from gateway.domain.ports.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
@@ -32,34 +33,66 @@ def _failed(**record: object) -> UserSummary:
     return replace(SHOWN, lockout=UserLockout("uuid", "bob", failures, NOW))
 
 
+_AFTER = "after 3 failed sign-ins, the last from 192.0.2.7 (realmgate user unlock)"
+_ASKED = SignInObstacle("profile", "no e-mail: the profile requires it", Effect.ASKED)
+_LOCKED = SignInObstacle("locked", "locked out for some time")
+_GRANT = SignInObstacle("required-action", "required action X", Effect.NONE)
+
+
+def _obstructed(*obstacles: SignInObstacle, **record: object) -> UserSummary:
+    return replace(_failed(**record), obstacles=obstacles)
+
+
 @pytest.mark.parametrize(
-    ("shown", "told"),
+    ("shown", "told", "reasons"),
     [
-        (SHOWN, "allowed"),
-        (_failed(), "allowed, after 3 failed sign-ins, the last from 192.0.2.7"),
+        (SHOWN, "allowed", []),
+        (_failed(), "allowed, after 3 failed sign-ins, the last from 192.0.2.7", []),
         (
-            _failed(locked_until=NOW + timedelta(seconds=57)),
-            "locked out for another 57 s, after 3 failed sign-ins, the last from 192.0.2.7",
+            _obstructed(_LOCKED, locked_until=NOW + timedelta(seconds=57)),
+            "refused",
+            [f"locked out until 2026-11-20T00:00:57Z, for another 57 s, {_AFTER}"],
         ),
         (
-            _failed(permanent=True),
-            "locked out until it is unlocked, after 3 failed sign-ins, the last from 192.0.2.7",
-        ),
-        (replace(SHOWN, user=replace(USER, enabled=False)), "disabled"),
-        (replace(SHOWN, lockout=None), "unknown: Redis is unavailable"),
-        (replace(SHOWN, password_expires_at=NOW), "allowed"),
-        (
-            replace(SHOWN, password_expires_at=NOW - timedelta(seconds=1)),
-            "refused: the password has expired (realmgate user set-password)",
+            _obstructed(_LOCKED, permanent=True),
+            "refused",
+            [f"locked out until it is unlocked, {_AFTER}"],
         ),
         (
-            replace(SHOWN, user=replace(USER, required_actions=("UPDATE_PASSWORD",))),
-            "refused until the required actions are done",
+            _obstructed(SignInObstacle("disabled", "disabled"), _ASKED),
+            "refused",
+            [
+                "disabled (realmgate user enable)",
+                "no e-mail: the profile requires it (realmgate user update)",
+            ],
         ),
+        (
+            _obstructed(_ASKED, _GRANT),
+            "pages ask first; refused without pages",
+            [
+                "no e-mail: the profile requires it (realmgate user update)",
+                "required action X",
+            ],
+        ),
+        (_obstructed(_GRANT), "allowed on pages; refused without pages", ["required action X"]),
+        (
+            replace(SHOWN, lockout=None, obstacles=(_ASKED,)),
+            "unknown: Redis is unavailable",
+            ["no e-mail: the profile requires it (realmgate user update)"],
+        ),
+        (
+            replace(SHOWN, lockout=None, obstacles=(SignInObstacle("disabled", "disabled"),)),
+            "refused",
+            ["disabled (realmgate user enable)"],
+        ),
+        (replace(SHOWN, lockout=None), "unknown: Redis is unavailable", []),
     ],
 )
-def test_whether_somebody_may_sign_in_is_told_in_words(shown: UserSummary, told: str) -> None:
+def test_whether_a_user_may_sign_in_is_told_with_reasons(
+    shown: UserSummary, told: str, reasons: list[str]
+) -> None:
     assert _line(shown, "sign-in") == told
+    assert [value for label, value in user_lines(shown, NOW) if not label] == reasons
 
 
 def test_roles_are_told_with_what_they_bring() -> None:

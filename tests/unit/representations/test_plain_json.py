@@ -11,7 +11,9 @@ from gateway.representations.json_input import MAX_DEPTH, parse_json
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b'{"a": 1,}', "realm.json, line 1, column 9"),
+        (b'{"a": 1,}', 'realm.json, line 1, column 9: "}" given, a name in double quotes expected'),
+        (b'{"a": 1 ,\n }', 'line 2, column 2: "}" given, a name in double quotes expected'),
+        (b'{"a": [1,\t]}', 'realm.json, line 1, column 11: "]" given, a value expected'),
         (b'{\n "a": tru}', "realm.json, line 2, column 7"),
         (b"", "realm.json, line 1, column 1"),
         (b"\xff\xfe", "realm.json, byte 0"),
