@@ -211,7 +211,7 @@ def test_another_session_ends_only_after_a_confirmation(site: Site) -> None:
             _log_in(page, "ada")
         page.goto(site.home)
         page.click("text=Sign out")
-        expect(page.locator("#kc-page-title")).to_have_text("Signing out")
+        expect(page.locator("#kc-page-title")).to_have_text("Sign out")
         page.click("#kc-logout")
         expect(page.locator("h1")).to_have_text("You are not signed in")
         assert page.url == site.home

@@ -282,6 +282,32 @@ def test_error_pages_cannot_be_asked_for(edge: Edge) -> None:
     assert not edge.upstream.received
 
 
+def test_a_missing_certificate_is_said_in_the_own_language(
+    without_gateway: RunningNginx,
+) -> None:
+    """The page without a gateway; JSON and other errors stay in English."""
+    english = "A client certificate is needed"
+    for languages, lang, direction, title in (
+        ("fr-CH, en;q=0.5", "fr", "ltr", "Un certificat client est nécessaire"),
+        ("ja", "ja", "ltr", "クライアント証明書が必要です"),
+        ("AR", "ar", "rtl", "شهادة العميل مطلوبة"),
+        ("den, fr", "en", "ltr", english),
+        ("it", "en", "ltr", english),
+        ("", "en", "ltr", english),
+    ):
+        asked = {"Accept": "text/html", "Accept-Language": languages}
+        with without_gateway.client() as client:
+            page = client.get(f"{without_gateway.mtls}/", headers=asked).text
+            other = client.get(f"{without_gateway.https}/", headers=asked).text
+            asked["Accept"] = "application/json"
+            answer = client.get(f"{without_gateway.mtls}/", headers=asked).json()
+        assert f'<html lang="{lang}" dir="{direction}">' in page, languages
+        assert f"<h1>{title}</h1>" in page, languages
+        assert '<html lang="en" dir="ltr">' in other
+        assert "The service cannot be reached" in other
+        assert answer["error_description"].startswith(english)
+
+
 def test_colours_are_readable_in_light_and_dark(without_gateway: RunningNginx) -> None:
     """WCAG 2.2 §1.4.3: text stands out 4.5 to 1 from what is behind it."""
     with without_gateway.client() as client:
