@@ -430,7 +430,7 @@ class GroupAdministration(Administration):
         async with self._database.read() as stores:
             ids = await stores.groups.default(realm.id)
             groups = await stores.group_catalogue.with_parents(realm.id, ids)
-        return [_shown(group) for group in groups if group.id in ids]
+        return [group_answer(group, GroupDetails()) for group in groups if group.id in ids]
 
     async def add_default_group(self, acting: Acting, group_id: str) -> None:
         """Make new users join the group.
@@ -508,8 +508,3 @@ async def _move_group(change: Change, group_id: str, parent: str | None) -> None
 def _require_room(levels: int) -> None:
     if levels > DEEPEST:
         raise InvalidRequest(f"At most {DEEPEST} groups may stand one below the other")
-
-
-def _shown(group: Group) -> dict[str, Any]:
-    parent = {} if group.parent is None else {"parentId": group.parent}
-    return {"id": group.id, "name": group.name, "path": group.plain_path, **parent, "subGroups": []}

@@ -48,7 +48,7 @@ from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.routing import build_admin_routes
 from gateway.http.application import build_http_application
-from gateway.http.certificate_refusal import build_certificate_refusal_route
+from gateway.http.certificate_refusal import RefusalPage, build_certificate_refusal_route
 from gateway.http.edge import Edge, ProxyTrust
 from gateway.http.forward_auth.sign_in import build_site_routes
 from gateway.http.home import build_home_route
@@ -265,7 +265,9 @@ def _routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
         *build_site_routes(site_handlers(services, context, protocol, at_sites), context),
-        build_certificate_refusal_route(refusal_explainer(services, certificates), context),
+        build_certificate_refusal_route(
+            refusal_explainer(services, certificates), RefusalPage(designs, pages), context
+        ),
         *build_resource_routes(Resources.of(designs), context),
         build_home_route(database, appearance.accounts, context),
     ]

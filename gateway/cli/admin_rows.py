@@ -14,12 +14,12 @@ from gateway.cli.administration import RealmOperator
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
+    from gateway.bootstrap.object_operations import OperatorOperations
     from gateway.http.admin.operations import Operation
 
 Values = Mapping[str, str]
 """The value of each placeholder of a URL."""
 Query = tuple[tuple[str, str], ...]
-_REALM: Final = "/admin/realms/{realm}"
 _MOST_NEAR: Final = "100"
 """Names that are compared with an unknown one, of each search."""
 
@@ -70,7 +70,7 @@ class AdminRows:
 
     def __init__(self, operator: RealmOperator) -> None:
         self._operator = operator
-        self._found_rows: Mapping[tuple[str, str], Operation] | None = None
+        self._operations: OperatorOperations | None = None
 
     @property
     def realm(self) -> str:
@@ -96,7 +96,7 @@ class AdminRows:
         from gateway.http.admin.requests import AdminRequest
         from gateway.protocol.requests import Parameters
 
-        row = self._rows[method, f"{_REALM}/{url}"]
+        row = self._row(method, url)
         if body is None and row.body is not None and row.body.media is Media.LIST:
             body = [] if row.body.required else None
         request = AdminRequest(
@@ -124,7 +124,7 @@ class AdminRows:
         from gateway.representations.json_schema import schemas
         from gateway.representations.refusals import require_known
 
-        body = self._rows[method, f"{_REALM}/{url}"].body
+        body = self._row(method, url).body
         if body is None or not body.schema:
             return
         described = schemas(
@@ -215,14 +215,12 @@ class AdminRows:
     def _public_url(self) -> str:
         return installed_settings().public_url
 
-    @property
-    def _rows(self) -> "Mapping[tuple[str, str], Operation]":
-        if self._found_rows is None:
-            from gateway.bootstrap.admin_api import operator_operations
+    def _row(self, method: str, url: str) -> "Operation":
+        if self._operations is None:
+            from gateway.bootstrap.object_operations import OperatorOperations
 
-            operations = operator_operations(self._operator.services, self._public_url)
-            self._found_rows = {(row.method, row.path): row for row in operations}
-        return self._found_rows
+            self._operations = OperatorOperations(self._operator.services, self._public_url)
+        return self._operations.get_operation(method, url)
 
 
 def unknown_name(what: str, name: str, realm: str, known: Iterable[str]) -> Exception:

@@ -39,7 +39,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.output import show_rows
+from gateway.cli.output import show_rows, visible
 
 Body = Callable[..., Any]
 _DICTS = ("attributes", "config")
@@ -484,7 +484,8 @@ def _action(action: Action) -> click.Command:
         if action.columns:
             _show_list(answer.body, action.columns, options["output"])
         elif isinstance(answer.body, str) and (answer.body or action.method != "GET"):
-            click.echo(answer.body or f"{' '.join(given)}: {action.done}".removeprefix(": "))
+            done = f"{' '.join(given)}: {action.done}".removeprefix(": ")
+            click.echo("\n".join(map(visible, (answer.body or done).splitlines())))
         else:
             echo_document(answer.body)
 

@@ -70,7 +70,7 @@ def report(failure: RealmgateError) -> int:
 
     errors = failure.errors if isinstance(failure, InvalidInput) else ()
     for line in [str(error) for error in errors] or str(failure).splitlines():
-        click.echo(f"Error: {line}", err=True)
+        click.echo(f"Error: {visible(line)}", err=True)
     match failure:
         case InvalidInput() | InvalidRequest() | InvalidRequest() | InvalidRequest():
             return 2

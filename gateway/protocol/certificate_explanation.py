@@ -306,6 +306,9 @@ class CertificateExplainer:
             caller = await self._clients.authenticate(request)
         except OAuthError as error:
             reason = error.reason or ""
+            if client_id is None and not certificate.identifies:
+                # The endpoint begins with the missing name, which is no mistake here.
+                reason = f"the client certificate is not trusted: {certificate.reason}"
             by_trust = certificate.reason is not None and reason.endswith(certificate.reason)
             step = _failed(result, certificate, now) if by_trust else Step.CLIENT
             return replace(found, failed=step, reason=reason, note=_hint(certificate.reason or ""))

@@ -1,10 +1,14 @@
 """Every object of the admin API has commands: a row without one fails here."""
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
+from gateway.bootstrap import open_services
+from gateway.bootstrap.object_operations import OperatorOperations
 from gateway.cli import main
 from gateway.cli.admin_objects import (
     ACTIONS,
@@ -19,6 +23,7 @@ from gateway.cli.admin_objects import (
     Relation,
 )
 from gateway.http.admin.operations import Operation, State
+from gateway.settings import read_settings
 from tests.support.admin_operations import operations
 
 _ROLE_URLS = ("roles/{role_name}", "clients/{client_id}/roles/{role_name}", "roles-by-id/{role_id}")
@@ -238,6 +243,21 @@ def test_every_row_with_a_command_exists() -> None:
     named = {row for rows in OWN_COMMANDS.values() for row in rows} | NO_OBJECTS.keys()
     assert named - known == set()
     assert {row for row in declared_rows() if "role" not in row} - known == set()
+
+
+def test_commands_find_every_row_by_its_url(tmp_path: Path) -> None:
+    """Commands load only the capabilities with the first segment of a URL."""
+
+    async def find() -> None:
+        settings = read_settings(state_dir=tmp_path)
+        async with open_services(settings) as services:
+            rows = OperatorOperations(services, settings.public_url)
+            known = {name_of(row) for row in operations()}
+            for row in sorted(declared_rows() & known):
+                method, _, url = row.partition(" ")
+                assert rows.get_operation(method, url).method == method
+
+    asyncio.run(find())
 
 
 @pytest.mark.parametrize("words", OWN_COMMANDS)

@@ -22,7 +22,7 @@ KEEP_NAMES: Final = {
     ("admin/users/listing.py", "store_missing_keys"),
     ("authentication/account_updates.py", "replace"),
     ("authentication/profile_updates.py", "cancel"),
-    ("authentication/engine/required_action.py", "_with_new_password"),
+    ("authentication/engine/required_action.py", "require_new_password"),
     ("authentication/brute_force_protection.py", "lock_for_good"),
     ("authentication/recovery_codes.py", "_with_action"),
     ("authentication/required_actions/credentials.py", "submit"),

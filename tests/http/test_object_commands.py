@@ -252,6 +252,9 @@ def test_texts_of_pages_are_set_and_removed(shell: Shell) -> None:
     shell.on("text", "set", "en", "loginTitle", "Hello")
     assert shell.get("localization/en") == {"loginTitle": "Hello"}
     assert shell.on("text", "show", "en", "loginTitle") == "Hello\n"
+    shell.on("text", "set", "en", "hostile", "a\x1b[2Jb\nc")
+    assert shell.on("text", "show", "en", "hostile") == "a\\x1b[2Jb\nc\n"
+    shell.on("text", "delete", "en", "hostile")
     shell.on("text", "import", "en", "--set", "other=x")
     shell.on("text", "delete", "en", "loginTitle")
     assert json.loads(shell.on("text", "list", "en")) == {"other": "x"}

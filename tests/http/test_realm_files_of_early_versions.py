@@ -176,3 +176,17 @@ def test_a_member_twice_is_in_the_report_of_a_request(administration: Administra
         assert lost["names"] == ["username"]
     finally:
         administration.ask("DELETE", "twice")
+
+
+def test_a_default_group_is_shown_with_its_description(administration: Administration) -> None:
+    below = {"name": "kid", "description": "of the plant"}
+    groups = [{"name": "top", "subGroups": [below]}]
+    body = {"realm": "described", "groups": groups, "defaultGroups": ["/top/kid"]}
+    created = administration.ask("POST", "", content=json.dumps(body).encode())
+    try:
+        assert created.status_code == CREATED, created.text
+        (shown,) = administration.ask("GET", "described/default-groups").json()
+        assert shown["description"] == "of the plant"
+        assert sorted(shown) == ["description", "id", "name", "parentId", "path", "subGroups"]
+    finally:
+        administration.ask("DELETE", "described")

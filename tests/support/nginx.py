@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import re
 import shutil
 import socket
 import ssl
@@ -17,7 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.cli.nginx import SHIPPED, NginxSite, render_nginx
+from gateway.cli.nginx import SHIPPED, Http2, NginxSite, render_nginx
 from tests.support.edge_certificates import EdgeCertificates, make_edge_certificates
 from tests.support.ports import ADDRESS, free_ports, is_listening
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
@@ -141,6 +142,15 @@ def make_site(certificates: Path, upstreams: Sequence[str], **options: Any) -> N
         user=user,
     )
     return replace(site, **options)
+
+
+def http2_of_nginx() -> Http2:
+    """Return the spelling of HTTP/2 that the installed nginx reads without a warning."""
+    command = [*nginx_command(Path(), Path())[:1], "-v"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    found = re.search(r"nginx/(\d+)\.(\d+)\.(\d+)", said)
+    assert found, said
+    return Http2.DIRECTIVE if tuple(map(int, found.groups())) >= (1, 25, 1) else Http2.PARAMETER
 
 
 def nginx_command(prefix: Path, configuration: Path, *arguments: str) -> list[str]:

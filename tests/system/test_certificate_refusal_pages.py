@@ -34,6 +34,13 @@ REALM: Final = {
     "certificateAuthorities": [{"certificate": OF_THE_REALM.pem}],
     "attributes": {"realmgate.certificates.gatewayAuthorities": "true"},
 }
+SPEAKING: Final = {
+    **REALM,
+    "realm": "speaking",
+    "displayName": "North Company",
+    "internationalizationEnabled": True,
+    "supportedLocales": ["en", "fr"],
+}
 TOKEN: Final = "/realms/demo/protocol/openid-connect/token"
 BROWSER: Final = {"Accept": "text/html"}
 PROGRAM: Final = {"Accept": "application/json"}
@@ -61,7 +68,7 @@ def nginx(
 ) -> Iterator[RunningNginx]:
     """Run nginx in front of a gateway that has the same authorities."""
     folder, certificates = tmp_path_factory.mktemp("refusals"), edge_certificates.folder
-    (folder / "realm.json").write_text(json.dumps(REALM))
+    (folder / "realm.json").write_text(json.dumps([REALM, SPEAKING]))
     socket_address = f"unix:{folder / 'state/run/gateway.sock'}"
     with (
         start_nginx(folder, certificates, [socket_address], proxy_secret=PROXY_SECRET) as running,
@@ -140,6 +147,21 @@ def test_people_get_a_page_without_anything_to_load(
         assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
         assert response.headers["cache-control"] == "no-store"
         assert response.headers.get_list("x-content-type-options") == ["nosniff"]
+
+
+def test_a_refusal_is_in_the_language_of_the_browser(
+    nginx: RunningNginx, edge_certificates: EdgeCertificates
+) -> None:
+    """Where its realm offers the language, as on all pages."""
+    pair, asked = edge_certificates.pair("expired"), {**BROWSER, "Accept-Language": "fr, en;q=0.5"}
+    page = get(nginx, pair, "/realms/speaking/account", asked).text
+    assert '<html lang="fr" dir="ltr">' in page
+    assert "Votre certificat client a été refusé" in page
+    assert re.search("Il a expiré le \u2066\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC\u2069", page)
+    assert "North Company" in page
+    assert '<html lang="en" dir="ltr">' in get(nginx, pair, "/realms/demo/account", asked).text
+    missing = get(nginx, None, "/realms/speaking/account", asked).text
+    assert "Un certificat client est nécessaire" in missing
 
 
 def test_names_of_a_stranger_are_text(nginx: RunningNginx, tmp_path: Path) -> None:

@@ -210,10 +210,16 @@ def test_one_forged_header_changes_no_decision(proxy: GuardingProxy) -> None:
 
 def test_no_header_changes_the_method_behind_the_decision(proxy: GuardingProxy) -> None:
     """attacks: B4."""
+    received = proxy.protected.service.received
     for name in ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"):
         for spelling in spellings(name):
-            assert proxy.ask("/public/", f"{spelling}: DELETE").status == 403
-    assert proxy.protected.service.received == []
+            status = proxy.ask("/public/", f"{spelling}: DELETE").status
+            # The Caddy of Debian 13 removes names with underscores itself.
+            assert status == 403 or (proxy.name, "_" in spelling) == ("caddy", True), spelling
+            sent = [value for each in received for _, value in each.headers]
+            assert (status, "DELETE" in sent) in {(403, False), (200, False)}, spelling
+            assert status == 200 or received == []
+            received.clear()
 
 
 @pytest.mark.parametrize("host", [OPEN_HOST, "elsewhere.example.test", "", f"{HOST},{OPEN_HOST}"])

@@ -243,7 +243,12 @@ def _number(value: Any) -> Any:
 
 
 def _with_service_account(client: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the client; one with authorization services has a service account."""
+    """Return the client; one with authorization services has a service account.
+
+    Their settings switch them on where nothing else is said.
+    """
+    if isinstance(client.get("authorizationSettings"), Mapping):
+        client = {"authorizationServicesEnabled": True, **client}
     if client.get("authorizationServicesEnabled") is not True or client.get("publicClient") is True:
         return client
     return {**client, "serviceAccountsEnabled": True}

@@ -433,7 +433,7 @@ class PageRenderer:
             logo=look.logo,
             dark_logo=look.dark_logo,
             light_only=look.light_only,
-            contact=_shown_contact(look.contact) if look.contact else None,
+            contact=shown_contact(look.contact),
             account_url=frame.account_url,
             style_sheets=self._style_sheets(kind, look, frame.theme),
             scripts=tuple(map(self._urls.built_in, kind.scripts)),
@@ -497,7 +497,10 @@ def _shown_client(client: ShownApplication, texts: Texts) -> ShownClient:
     )
 
 
-def _shown_contact(contact: str) -> ShownContact:
+def shown_contact(contact: str) -> ShownContact | None:
+    """Return a contact as pages show it, None for an empty text."""
+    if not contact:
+        return None
     if _MAIL_ADDRESS.fullmatch(contact):
         return ShownContact(contact, f"mailto:{quote(contact, safe='@')}")
     is_url = contact.startswith("https://") and safe_link(contact)

@@ -52,14 +52,14 @@ _OF_CONNECTION: Final = frozenset(
 _REST: Final = timedelta(seconds=1)
 """Pause of accepting while the system has no file or no memory for a connection."""
 
-Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 
 
 class Acceptor:
     """Accepts connections until it is closed, or until the listener refuses them."""
 
     def __init__(self, listener: socket.socket, connected: Connected) -> None:
-        """Accept from now on; `connected` serves one connection, in a task of its own."""
+        """Accept from now on; `connected` makes the task that serves a connection."""
         self._listener = listener
         self._connected = connected
         self._loop = asyncio.get_running_loop()
@@ -155,12 +155,12 @@ async def serve(serving: Serving) -> None:
     connections: dict[asyncio.Task[None], _Connection] = {}
 
     def ended(task: asyncio.Task[None]) -> None:
-        del connections[task]
+        connections.pop(task, None)
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             _LOG.error("a connection broke", exc_info=failure)
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         loop = asyncio.get_running_loop()
         connection = _Connection(
             serving.application, ending, *(loop, config, context, {}, reader, writer)
@@ -168,8 +168,12 @@ async def serve(serving: Serving) -> None:
         task = asyncio.current_task()
         if task is not None:
             connections[task] = connection
-            task.add_done_callback(ended)
         await connection
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Since Python 3.12 asyncio reports the failure of a task that it made itself once more.
+        task = asyncio.get_running_loop().create_task(serve_connection(reader, writer))
+        task.add_done_callback(ended)
 
     acceptor = Acceptor(serving.listener, connected)
     try:

@@ -206,3 +206,10 @@ def test_a_merge_keeps_the_listed_fields_of_the_realm() -> None:
     assert "attributes" not in with_current_members(
         {"clientSessionIdleTimeout": 0}, is_new=False, listed=listed
     )
+
+
+def test_settings_of_authorization_switch_it_on() -> None:
+    client = {"clientId": "api", "authorizationSettings": {"resources": []}}
+    for said, expected in (({}, True), ({"authorizationServicesEnabled": False}, None)):
+        (found,) = with_current_members({"clients": [client | said]})["clients"]
+        assert found.get("serviceAccountsEnabled") is expected

@@ -21,7 +21,21 @@ OTHER_WORDS: Final[Mapping[str, str]] = {
 NAMES: Final = frozenset(
     {
         *("Admin", "CLI", "FreeOTP", "Google", "Authenticator", "Microsoft", "JavaScript", "OTP"),
-        *("PIN", "QR", "URI", "URL", "URLs", "IP", "HTTPS", "TLS", "X.509", "Cancel", "Continue"),
+        *(
+            "PIN",
+            "QR",
+            "URI",
+            "URL",
+            "URLs",
+            "IP",
+            "HTTPS",
+            "TLS",
+            "X.509",
+            "CA",
+            "FALSE",
+            "Cancel",
+            "Continue",
+        ),
     }
 )
 """Words with capitals inside a sentence: names, abbreviations, buttons."""
