@@ -70,10 +70,7 @@ class RevocationCheck(StrEnum):
 
 
 class Http2(StrEnum):
-    """Spelling of HTTP/2: nginx from 1.25.1 on warns of the parameter, earlier ones know no other.
-
-    Source: https://nginx.org/en/docs/http/ngx_http_v2_module.html#http2
-    """
+    """Spelling of HTTP/2: the directive needs nginx 1.25.1, which warns of the parameter."""
 
     PARAMETER = "parameter"
     DIRECTIVE = "directive"

@@ -44,7 +44,7 @@ install_packages() { # LOG PACKAGE...
             "Only root can install them: run this once as root, or have root run" \
             "apt-get update && apt-get install --no-install-recommends ${*//|*/}"
     fi
-    step "Installing ${*//|*/}" "$log" _apt_install "$@"
+    step "Installing $names" "$log" _apt_install "$@"
 }
 
 _apt_install() {
