@@ -74,13 +74,6 @@ def _list_settings(document: Document, *, is_new: bool) -> None:
     lifespan = document.get(_ACTION_LIFESPAN)
     if lifespan is not None:
         document.setdefault(_LINK_LIFESPAN, lifespan)
-    listed = {
-        name: str(value)
-        for name in LISTED_IF_GIVEN
-        if isinstance(value := document.get(name), int | str) and not isinstance(value, bool)
-    }
-    if listed and isinstance(attributes, Mapping | None):
-        document["attributes"] = {**listed, **(attributes or {})}
 
 
 def _is_plain(text: Any) -> bool:
