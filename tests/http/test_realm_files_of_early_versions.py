@@ -81,7 +81,6 @@ def test_a_client_template_is_a_client_scope(administration: Administration) -> 
     assert claims["sub"]
     line = _client(administration, "templates", "line-1")
     assert {"plant_claims", "roles", "basic"} <= set(line["defaultClientScopes"])
-    assert line["attributes"]["post.logout.redirect.uris"] == "+"
     account = _client(administration, "templates", "account")
     assert account["baseUrl"] == "/realms/templates/account/"
 

@@ -32,13 +32,8 @@ _ACTION_NAMES: Final = {each.casefold(): each for each in REQUIRED_ACTIONS}
 Document = dict[str, Any]
 
 
-def with_current_members(
-    document: Mapping[str, Any], *, is_new: bool = True, listed: frozenset[str] = frozenset()
-) -> Mapping[str, Any]:
-    """Return the document without old forms; `is_new` of the realm that it is imported into.
-
-    `listed` are the fields that this realm has among its attributes as well.
-    """
+def with_current_members(document: Mapping[str, Any], *, is_new: bool = True) -> Mapping[str, Any]:
+    """Return the document without old forms; `is_new` of the realm that it is imported into."""
     rewritten = with_current_clients(document, is_new=is_new)
     flows = document.get("authenticationFlows")
     if isinstance(flows, list):
@@ -50,7 +45,7 @@ def with_current_members(
     ):
         if name in rewritten:
             rewritten[name] = _change_each(rewritten, name, change)
-    _list_settings(rewritten, is_new=is_new, listed=listed)
+    _list_settings(rewritten, is_new=is_new)
     components = rewritten.get("components")
     if isinstance(components, Mapping) and KEY_PROVIDER_TYPE in components:
         keys = _change_each(components, KEY_PROVIDER_TYPE, _with_use_of_key)
@@ -58,7 +53,7 @@ def with_current_members(
     return rewritten
 
 
-def _list_settings(document: Document, *, is_new: bool, listed: frozenset[str]) -> None:
+def _list_settings(document: Document, *, is_new: bool) -> None:
     """Keep each setting where Keycloak 26.7 shows it: as a field, as an attribute, or as both.
 
     Of a field and an attribute that differ an import takes the attribute.
@@ -74,17 +69,11 @@ def _list_settings(document: Document, *, is_new: bool, listed: frozenset[str]) 
             for name, text in attributes.items()
             if not _repeats_field(name, text, document)
         }
+    if not is_new:
+        return
     lifespan = document.get(_ACTION_LIFESPAN)
-    if is_new and lifespan is not None:
+    if lifespan is not None:
         document.setdefault(_LINK_LIFESPAN, lifespan)
-    given = {
-        name: str(value)
-        for name in (LISTED_IF_GIVEN if is_new else LISTED_IF_GIVEN & listed)
-        if isinstance(value := document.get(name), int | str) and not isinstance(value, bool)
-    }
-    # Without attributes in the file those of an existing realm stay.
-    if given and isinstance(attributes, Mapping | None if is_new else Mapping):
-        document["attributes"] = {**given, **(attributes or {})}
 
 
 def _is_plain(text: Any) -> bool:

@@ -151,15 +151,14 @@ def with_creation_attributes(client: Client, before: Client | None = None) -> Cl
 
 
 def with_import_attributes(client: Client, before: Client | None, *, of_realm: bool) -> Client:
-    """Return the client with attributes that an import adds to new ones, or with those it had.
+    """Return the client with the attribute that an import adds to new ones, or with its own.
 
     `of_realm` tells whether it is one of the two clients that stand for their realm.
     Keycloak: realm import (clients)
     """
-    added = {"post.logout.redirect.uris": "+", "realm_client": str(of_realm).lower()}
-    if before is not None:
-        added = {name: before.attributes[name] for name in added if name in before.attributes}
-    return with_attributes(client, {**added, **client.attributes})
+    if before is not None or not of_realm:
+        return client
+    return with_attributes(client, {"realm_client": "true", **client.attributes})
 
 
 def with_secret(client: Client, secret: Secret, created: datetime) -> Client:
