@@ -27,8 +27,7 @@ async def to_current_form(
 
 
 def _rewritten(document: Mapping[str, Any], known: KnownObjects) -> Mapping[str, Any]:
-    current = with_current_members(document, is_new=known.is_new, listed=known.attributes)
-    return migrated(current, known)
+    return migrated(with_current_members(document, is_new=known.is_new), known)
 
 
 async def _load_known_objects(stores: Stores, realm: Realm) -> KnownObjects:
@@ -41,5 +40,4 @@ async def _load_known_objects(stores: Stores, realm: Realm) -> KnownObjects:
         scopes=frozenset(each.name for each in await stores.client_scopes.list_values(realm_id)),
         flows=frozenset(flow.alias for flow in flows_in(realm_id, flows, configs)),
         actions=frozenset({*actions, *(each.alias for each in actions_in(actions))}),
-        attributes=frozenset(realm.attributes),
     )

@@ -36,7 +36,6 @@ class KnownObjects:
     flows: frozenset[str] = frozenset()
     actions: frozenset[str] = frozenset()
     """The aliases of its required actions."""
-    attributes: frozenset[str] = frozenset()
 
 
 NEW_REALM: Final = KnownObjects()

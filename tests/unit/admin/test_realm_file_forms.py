@@ -197,17 +197,6 @@ def test_of_a_field_and_its_attribute_the_attribute_counts() -> None:
         assert with_current_members(found, is_new=is_new) == found
 
 
-def test_a_merge_keeps_the_listed_fields_of_the_realm() -> None:
-    """Else a file differs from the realm that it made: the realm lists what the file gave."""
-    document = {"clientSessionIdleTimeout": 0, "clientSessionMaxLifespan": 0, "attributes": {}}
-    listed = frozenset({"clientSessionIdleTimeout"})
-    found = with_current_members(document, is_new=False, listed=listed)
-    assert found["attributes"] == {"clientSessionIdleTimeout": "0"}
-    assert "attributes" not in with_current_members(
-        {"clientSessionIdleTimeout": 0}, is_new=False, listed=listed
-    )
-
-
 def test_settings_of_authorization_switch_it_on() -> None:
     client = {"clientId": "api", "authorizationSettings": {"resources": []}}
     for said, expected in (({}, True), ({"authorizationServicesEnabled": False}, None)):
