@@ -102,12 +102,6 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
         Reason.KEYCLOAK,
         "Keycloak names an overwritten role a second time, as added",
     ),
-    Deviation(
-        f"GET {_REALM}",
-        "attributes.organizationsEnabled",
-        Reason.RECORDED,
-        "The recorded server ran without organizations",
-    ),
     Deviation("GET /admin/realms", "[]", Reason.OWN, "The realm `master`"),
     Deviation("GET /admin/serverinfo", "systemInfo.*", Reason.OWN, "The machine and the product"),
     Deviation("GET /admin/serverinfo", "themes.*", Reason.OWN, "Themes"),

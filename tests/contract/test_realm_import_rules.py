@@ -100,10 +100,11 @@ async def test_service_accounts_get_roles_of_the_file_at_creation_only(
     assert (await imports.roles("service-account-robot")).realm == granted
 
 
-async def test_a_service_account_under_another_name_is_refused(imports: Imports) -> None:
+async def test_a_service_account_is_named_after_its_client(imports: Imports) -> None:
     stranger = {"username": "alice", "serviceAccountClientId": "Robot"}
-    found = await imports.refused(changed(users=[stranger]))
-    assert found == {"0.json: users[0].username": '"alice"'}
+    await imports.run(changed(users=[stranger]))
+    account = await imports.user("service-account-robot")
+    assert account.service_account_client == (await imports.client("Robot")).id
 
 
 async def test_a_known_client_gains_what_its_new_settings_call_for(imports: Imports) -> None:
