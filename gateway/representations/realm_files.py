@@ -202,7 +202,7 @@ def _read_all(
 def _read_scope(item: Any, at: str, realm_id: str, known: Mapping[str, ClientScope]) -> ClientScope:
     name = item.get("name") if isinstance(item, Mapping) else None
     # The caller reports what has no effect, for the whole file.
-    base = known.get(name or "")
+    base = known.get(name) if isinstance(name, str) else None
     return parse_client_scope(item, realm_id, base=base, path=at, report_ineffective=True)
 
 

@@ -78,9 +78,13 @@ def parse_profile_component(document: Mapping[str, Any], path: str) -> StoredPro
             raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
 
 
-def carries_profile(components: Any) -> bool:
-    """Return whether the components of a realm file have a user profile."""
-    return isinstance(components, Mapping) and bool(components.get(PROFILE_TYPE))
+def brings_profile(components: Any) -> bool:
+    """Return whether the components have the text of a profile, and not its component alone."""
+    match components:
+        case {"org.keycloak.userprofile.UserProfileProvider": [{"config": Mapping() as config}]}:
+            return PROFILE_CONFIG in config
+        case _:
+            return False
 
 
 def allowing_unmanaged_attributes(components: Any) -> Any:
@@ -93,7 +97,7 @@ def allowing_unmanaged_attributes(components: Any) -> Any:
     match (components or {}).get(PROFILE_TYPE):
         case None | []:
             before, profile = {}, standard_user_profile()
-        case [Mapping() as component] if PROFILE_CONFIG not in (component.get("config") or {}):
+        case [Mapping() as component] if _lacks_profile(component.get("config")):
             before, profile = dict(component), standard_user_profile()
         case [{"config": {"kc.user.profile.config": [str(text)]}} as component]:
             try:
@@ -105,6 +109,11 @@ def allowing_unmanaged_attributes(components: Any) -> Any:
     config = {PROFILE_CONFIG: [_text({**profile, "unmanagedAttributePolicy": "ENABLED"})]}
     changed = {"providerId": PROFILE_PROVIDER, **before, "config": config}
     return {**(components or {}), PROFILE_TYPE: [changed]}
+
+
+def _lacks_profile(config: Any) -> bool:
+    """Return whether the component has no profile; a config of a wrong type has a wrong one."""
+    return config is None or (isinstance(config, Mapping) and PROFILE_CONFIG not in config)
 
 
 def profile_component(realm_id: str, profile: StoredProfile) -> Component:

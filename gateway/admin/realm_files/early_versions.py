@@ -89,7 +89,7 @@ def _with_changed(item: Mapping[str, Any], name: str, change: Any) -> Mapping[st
 
 
 def _allow_scopes_to_registered_clients(document: Document, _known: KnownObjects) -> None:
-    """Rename the setting of a registration policy, which named templates."""
+    """Rename the setting of a registration policy, which named templates, and the templates."""
     components = document.get("components")
     policies = components.get(POLICY_TYPE) if isinstance(components, Mapping) else None
     if not isinstance(components, Mapping) or not isinstance(policies, list):
@@ -106,22 +106,28 @@ def _with_allowed_scopes(policy: Any) -> Any:
         return policy
     kept = {name: value for name, value in config.items() if name != _ALLOWED_TEMPLATES}
     if _ALLOWED_TEMPLATES in config:
-        kept[_ALLOWED_SCOPES] = config[_ALLOWED_TEMPLATES]
+        kept[_ALLOWED_SCOPES] = _names_without_spaces(config[_ALLOWED_TEMPLATES])
     return {**policy, "config": {**kept, "allow-default-scopes": ["true"]}}
 
 
-def _number_actions(document: Document, _known: KnownObjects) -> None:
-    """Give each required action the next priority by its name: they had none before."""
+def _number_actions(document: Document, known: KnownObjects) -> None:
+    """Give each required action the next priority by its name: they had none before.
+
+    An action that the file does not name is counted, and left to the realm where the realm has it.
+    """
     actions = objects_of(document, ACTIONS)
     if actions is None or not all(isinstance(each.get("name", ""), str) for each in actions):
         return
-    if all(alias_of(each) != _DELETE_ACCOUNT for each in actions):
+    named = {alias_of(each) for each in actions}
+    if _DELETE_ACCOUNT not in named:
         # A new realm gets this action: a second import numbers the others as the first did.
         default = next(each for each in DEFAULT_ACTIONS if each.alias == _DELETE_ACCOUNT)
         actions = [*actions, render_action(default)]
     ordered = sorted(actions, key=lambda each: each.get("name", ""))
     document[ACTIONS] = [
-        {**each, "priority": (place + 1) * 10} for place, each in enumerate(ordered)
+        {**each, "priority": (place + 1) * 10}
+        for place, each in enumerate(ordered)
+        if alias_of(each) in named or alias_of(each) not in known.actions
     ]
 
 
@@ -178,7 +184,7 @@ def _with_alternatives_apart(flow: Flow) -> Iterable[Flow]:
     added: list[Flow] = []
     row: list[Mapping[str, Any]] = []
     for step in [*steps, None]:
-        requirement = step.get("requirement") if step is not None else None
+        requirement = "" if step is None else str(step.get("requirement"))
         if row and (step is None or requirement in _DECIDING):
             added.append(_sub_flow(flow, row, len(added)))
             kept.append(

@@ -113,7 +113,9 @@ def _use_scopes(document: Document, *, is_new: bool) -> None:
     if isinstance(templates, list) and all(isinstance(each, Mapping) for each in templates):
         del document["clientTemplates"]
         scopes = [
-            {name: each[name] for name in _KEPT_OF_TEMPLATE if name in each} for each in templates
+            {name: each[name] for name in _KEPT_OF_TEMPLATE if name in each}
+            | {"name": scope_name(each.get("name"))}
+            for each in templates
         ]
         if scopes and document.get("clientScopes") is None:
             _add_scopes(document, scopes, is_new=is_new)

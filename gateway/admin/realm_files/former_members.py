@@ -98,13 +98,15 @@ def _with_use_of_key(component: Mapping[str, Any]) -> Mapping[str, Any]:
     Keycloak 26.7 makes a key of it that is listed as RS256 for encryption, and used by nothing.
     """
     provider, config = component.get("providerId"), component.get("config")
-    if provider not in _ENCRYPTING or not isinstance(config, Mapping):
+    if not isinstance(provider, str) or not isinstance(config, Mapping):
         return component
+    encrypting = _ENCRYPTING.get(provider)
     uses = config.get("keyUse")
-    if not isinstance(uses, list) or [str(use).lower() for use in uses] != ["enc"]:
+    of_encryption = isinstance(uses, list) and [str(use).lower() for use in uses] == ["enc"]
+    if encrypting is None or not of_encryption:
         return component
     kept = {name: value for name, value in config.items() if name not in ("keyUse", "algorithm")}
-    return {**component, "providerId": _ENCRYPTING[provider], "config": kept}
+    return {**component, "providerId": encrypting, "config": kept}
 
 
 def _change_each(

@@ -41,7 +41,7 @@ from gateway.domain.realm import MASTER
 from gateway.representations.flows import render_action, render_flow
 from gateway.representations.stored_user_profile import (
     allowing_unmanaged_attributes,
-    carries_profile,
+    brings_profile,
 )
 
 _BROWSER: Final = "browser"
@@ -185,11 +185,14 @@ def _allow_unmanaged_attributes(document: Document, known: KnownObjects) -> None
             name: text for name, text in attributes.items() if name != _PROFILE_ENABLED
         }
     components = document.get("components")
-    if not enabled and (known.is_new or carries_profile(components)):
+    if not enabled and (known.is_new or brings_profile(components)):
         document["components"] = allowing_unmanaged_attributes(components)
 
 
-def _bind_first_broker_login(document: Document, _known: KnownObjects) -> None:
+def _bind_first_broker_login(document: Document, known: KnownObjects) -> None:
+    """Bind the flow of the file in a new realm: each other realm has such a flow already."""
+    if not known.is_new:
+        return
     flows = objects_of(document, "authenticationFlows")
     alias = "first broker login"
     if any(each.get("alias") == alias for each in flows or ()):

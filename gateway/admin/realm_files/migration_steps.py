@@ -104,19 +104,27 @@ def _without(flow: Flow, authenticator: str) -> Flow:
 
 
 def flows_of(document: Mapping[str, Any]) -> dict[str, Flow]:
-    """Return the flows of a file by alias; none where anything of them has a wrong type."""
-    flows = document.get(FLOWS)
-    if not isinstance(flows, list) or not all(isinstance(each, Mapping) for each in flows):
-        return {}
-    if not all(isinstance(each.get("alias"), str) for each in flows):
-        return {}
-    return {each["alias"]: each for each in flows}
+    """Return the flows of a file by alias.
+
+    None of them where an alias repeats or anything has a wrong type: a step that writes the flows
+    again would drop the parts that the readers have to refuse.
+    """
+    flows = objects_of(document, FLOWS) or ()
+    found = {each["alias"]: each for each in flows if _has_steps(each)}
+    return found if len(found) == len(flows) else {}
+
+
+def _has_steps(flow: Flow) -> bool:
+    """Return whether a flow has an alias, and no executions of a wrong type."""
+    executions = flow.get(EXECUTIONS)
+    return isinstance(flow.get("alias"), str) and (
+        executions is None or objects_of(flow, EXECUTIONS) is not None
+    )
 
 
 def steps_of(flow: Flow) -> list[Mapping[str, Any]]:
-    """Return the executions of a flow."""
-    steps = flow.get(EXECUTIONS)
-    return [each for each in steps if isinstance(each, Mapping)] if isinstance(steps, list) else []
+    """Return the executions of a flow of `flows_of`."""
+    return objects_of(flow, EXECUTIONS) or []
 
 
 def flows_below(flows: Mapping[str, Flow], alias: str) -> Iterable[Flow]:
