@@ -20,7 +20,10 @@ MOST_WAITING: Final = 2_000
 """Sightings of a worker that wait; others are noted when they are seen again."""
 _BATCH: Final = 500
 _REMEMBERED_BYTES: Final = 12 * 1024 * 1024
-"""Memory of a worker for certificates of today: 10,000 in use, and as many old ones."""
+"""Memory of a worker for 21,000 entries: 5,000 certificates in use, and as many old ones.
+
+A certificate has an entry for its day, and another for the hour of its tokens.
+"""
 _NOTED_BYTES: Final = 350
 _DAY: Final = timedelta(days=1)
 _HOUR: Final = timedelta(hours=1)
@@ -47,34 +50,33 @@ class SeenCertificates:
             return
         day = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
         self._noted.put(key, day + _DAY)
-        self.waiting[key] = Sighting(realm_id, leaf, day, noted_at=now)
+        self._wait(Sighting(realm_id, leaf, day, noted_at=now))
 
     def note_use(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
     ) -> None:
         """Note client and user of a certificate whose first use is not stored yet."""
         waiting = self.waiting.get((realm_id, leaf.digest))
-        if waiting is None:
-            return
-        client, user_id = client or waiting.client, user_id or waiting.user_id
-        if (client, user_id) != (waiting.client, waiting.user_id):
-            self.waiting[realm_id, leaf.digest] = replace(waiting, client=client, user_id=user_id)
+        if waiting is not None:
+            self._wait(replace(waiting, client=client, user_id=user_id))
 
     def note_token(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, now: datetime
     ) -> None:
-        """Note that a token was issued to the certificate."""
+        """Note that a token was issued to the certificate, which must be a trusted one."""
         key = (realm_id, _TOKEN + leaf.digest)
         end = self._noted.get(key)
         if (end is not None and now < end) or len(self.waiting) >= MOST_WAITING:
             return
         hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         self._noted.put(key, hour + _HOUR)
-        known = self.waiting.get((realm_id, leaf.digest))
-        if known is None:
-            known = Sighting(realm_id, leaf, datetime.combine(hour.date(), time(), UTC))
-        noted = replace(known, token_at=hour, client=client or known.client)
-        self.waiting[realm_id, leaf.digest] = noted
+        day = datetime.combine(hour.date(), time(), UTC)
+        self._wait(Sighting(realm_id, leaf, day, client, noted_at=now, token_at=hour))
+
+    def _wait(self, sighting: Sighting) -> None:
+        key = (sighting.realm_id, sighting.leaf.digest)
+        waiting = self.waiting.get(key)
+        self.waiting[key] = sighting if waiting is None else _merged(waiting, sighting)
 
     async def write_sightings(self) -> None:
         """Store what waits; raises StoreUnavailable, and keeps then what was not stored."""
@@ -86,8 +88,24 @@ class SeenCertificates:
                 async with self._database.write() as stores:
                     await stores.seen_certificates.record(tuple(batch.values()))
             except StoreUnavailable:
-                self.waiting = batch | self.waiting
+                later, self.waiting = self.waiting, batch
+                for sighting in later.values():
+                    self._wait(sighting)
                 raise
+
+
+def _merged(earlier: Sighting, later: Sighting) -> Sighting:
+    """Return what both say: the first instant, the last day and hour, the last client and user."""
+    instants = [each.noted_at for each in (earlier, later) if each.noted_at is not None]
+    hours = [each.token_at for each in (earlier, later) if each.token_at is not None]
+    return replace(
+        later,
+        seen_at=max(earlier.seen_at, later.seen_at),
+        client=later.client or earlier.client,
+        user_id=later.user_id or earlier.user_id,
+        noted_at=min(instants, default=None),
+        token_at=max(hours, default=None),
+    )
 
 
 def _weigh(key: _Key, _end: datetime) -> int:

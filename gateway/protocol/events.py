@@ -91,11 +91,13 @@ class EventRecording:
 
     def answered(self, request: ProtocolRequest) -> None:
         certificate, event, seen = request.certificate, request.event, self._seen_certificates
-        if certificate is not None and event.error is None and event.kind in _WITH_TOKEN:
-            realm_id = request.realm.realm.id
-            seen.note_token(realm_id, certificate.leaf, event.client_id, request.now)
-        if certificate is not None and event.error is None and seen.waiting:
-            seen.note_use(request.realm.realm.id, certificate.leaf, event.client_id, event.user_id)
+        # Any caller has certificates without end: one that identifies no device is not kept.
+        if certificate is not None and certificate.identifies and event.error is None:
+            realm_id, leaf = request.realm.realm.id, certificate.leaf
+            if event.kind in _WITH_TOKEN:
+                seen.note_token(realm_id, leaf, event.client_id, request.now)
+            if seen.waiting:
+                seen.note_use(realm_id, leaf, event.client_id, event.user_id)
         if event.kind is not None or event.changes:
             self._record(request, event.error)
 

@@ -1,9 +1,11 @@
 """Certificates that were presented: one write a day, a bound for each realm, and what is due."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from gateway.domain import base64url
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.expiry import KEPT_AFTER_EXPIRY, SeenCertificate
+from gateway.domain.expiry import KEPT_AFTER_EXPIRY, SeenCertificate, Sighting
 from gateway.domain.ports.storage import Stores
 from gateway.storage.sql import certificates as on_sql
 from gateway.storage.sql.database import SqlDatabase
@@ -160,11 +162,13 @@ class _Outage:
         self._database = database
         self.is_away = True
         self.writes = 0
+        self.meanwhile: Callable[[], None] = lambda: None
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Stores]:
         self.writes += 1
         if self.is_away:
+            self.meanwhile()
             raise StoreUnavailable("sql")
         async with self._database.write() as stores:
             yield stores
@@ -237,3 +241,59 @@ async def test_first_sighting_names_and_last_token_are_kept(database: SqlDatabas
         ("other", "", 0),
     ):
         assert len(await of_realm(database, client, part)) == count, (client, part)
+
+
+async def test_a_token_alone_is_a_first_sighting(database: SqlDatabase) -> None:
+    """A worker that noted the certificate of today before gets its token at another one."""
+    await store_realms(database, "demo")
+    seen = SeenCertificates(database)
+    seen.note_token("demo-id", leaf(), "till", NOW)
+    await seen.write_sightings()
+    (found,) = await of_realm(database)
+    assert (found.first_seen_at, found.last_seen_at) == (NOW, TODAY)
+
+    async with database.write() as stores:
+        await stores.seen_certificates.record([Sighting("demo-id", leaf(number=2), TODAY)])
+    seen.note("demo-id", leaf(number=2), NOW + DAY)
+    await seen.write_sightings()
+    seen.note("demo-id", leaf(number=2), NOW + 2 * DAY)
+    await seen.write_sightings()
+    first = {each.id: each.first_seen_at for each in await of_realm(database)}
+    assert first[leaf(number=2).thumbprint] == NOW + DAY
+
+
+async def test_facts_that_wait_are_kept_in_any_order(database: SqlDatabase) -> None:
+    """A sighting, a token and a user, before or after an outage, make one row."""
+    hour = NOW.replace(minute=0, second=0, microsecond=0)
+    steps: tuple[tuple[str, Callable[[SeenCertificates], None]], ...] = (
+        ("seen", lambda seen: seen.note("demo-id", leaf(), NOW)),
+        ("token", lambda seen: seen.note_token("demo-id", leaf(), "till", NOW)),
+        ("used", lambda seen: seen.note_use("demo-id", leaf(), None, "alice-uuid")),
+        ("tomorrow", lambda seen: seen.note("demo-id", leaf(), NOW + DAY)),
+    )
+    for order in permutations(steps):
+        names = [name for name, _ in order]
+        if names.index("tomorrow") < names.index("seen"):
+            continue
+        for before in range(1, len(steps) + 1):
+            # A use is noted of a sighting that waits.
+            if "used" in {names[0], *names[before : before + 1]}:
+                continue
+            outage = _Outage(database)
+            seen = SeenCertificates(outage)
+            for _, step in order[:before]:
+                step(seen)
+            later = order[before:]
+            outage.meanwhile = partial(_run_all, seen, [step for _, step in later])
+            with pytest.raises(StoreUnavailable):
+                await seen.write_sightings()
+            (waiting,) = seen.waiting.values()
+            case = (names, before)
+            assert (waiting.noted_at, waiting.seen_at) == (NOW, TODAY + DAY), case
+            assert (waiting.token_at, waiting.client) == (hour, "till"), case
+            assert waiting.user_id == "alice-uuid", case
+
+
+def _run_all(seen: SeenCertificates, steps: list[Callable[[SeenCertificates], None]]) -> None:
+    for step in steps:
+        step(seen)

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
@@ -57,6 +58,26 @@ def _certificate_headers(leaf: Node) -> dict[str, str]:
         "ssl-client-cert": quote(leaf.pem, safe=""),
         "ssl-client-verify": "FAILED:unable to verify the first certificate",
     }
+
+
+def test_no_token_makes_a_device_of_an_untrusted_certificate(realm: AdministeredRealm) -> None:
+    """A public client gets tokens with any certificate; a trusted one is listed after them."""
+    denied = issue("denied", ROOT, key=KEYS[2], days=(-300, 50))
+    realm.change("POST", "certificates/denied", {"thumbprint": sha256(denied.der).hexdigest()})
+    refused = [issue(f"self-made {number}", None, key=KEYS[2]) for number in range(3)]
+    trusted = issue("trusted", ROOT, key=KEYS[2], days=(-300, 70))
+    for leaf in (*refused, denied, trusted):
+        answer = realm.administration.http.post(
+            f"/realms/{realm.name}/protocol/openid-connect/token",
+            data={"grant_type": "client_credentials", "client_id": "unused"}
+            | {"client_secret": SECRET},
+            headers=_certificate_headers(leaf),
+        )
+        assert answer.status_code == OK, answer.text
+    presented = ("client-certificate", "CN=trusted", "client unused")
+    until(lambda: presented in found(realm, "?days=3650"), "the certificate is not listed")
+    listed = {subject for kind, subject, _ in found(realm, "?all=true") if kind == presented[0]}
+    assert {subject for subject in listed if "self-made" in subject or "denied" in subject} == set()
 
 
 def found(realm: AdministeredRealm, query: str = "") -> list[tuple[str, str, str]]:

@@ -210,9 +210,10 @@ class SqlSeenCertificates(SqlRepository):
             name: func.coalesce(sent[name], seen.c[name]).label(name)
             for name in ("client", "user_id", "last_token_at", "serial", "alternative_names")
         }
+        first = func.coalesce(seen.c.first_seen_at, sent.first_seen_at)
         statement = insert.on_conflict_do_update(
             index_elements=["realm_id", "id"],
-            set_={"last_seen_at": sent.last_seen_at, **used_by},
+            set_={"first_seen_at": first, "last_seen_at": sent.last_seen_at, **used_by},
             where=is_news,
         )
         await self._transaction.execute(statement, rows)
