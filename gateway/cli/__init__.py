@@ -5,7 +5,9 @@ Exit codes: 0 done or in sync, 1 failed or differs, 2 usage or bad input, 3 unre
 
 import errno
 import gc
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -77,8 +79,23 @@ _FEW_COLLECTIONS = 100_000
 """New objects until garbage is collected."""
 
 
+_THRESHOLDS = gc.get_threshold()
+
+
+def collect_garbage_often() -> None:
+    """Collect garbage as Python does: for a command that runs for long."""
+    gc.set_threshold(*_THRESHOLDS)
+
+
 class _LazyGroup(click.Group):
     """Lists commands from the table and imports one when it is called."""
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> Any:
+        """Run the command of `args`; without them, that of this process."""
+        if args is None:
+            # Modules stay until the command ends: collecting garbage would take a sixth of it.
+            gc.set_threshold(_FEW_COLLECTIONS, *_THRESHOLDS[1:])
+        return super().main(args, *others, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -86,9 +103,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name != "start":
-            # Modules stay until the command ends: collecting garbage would take a sixth of it.
-            gc.set_threshold(_FEW_COLLECTIONS, *gc.get_threshold()[1:])
+        if cmd_name == "start":
+            collect_garbage_often()
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(module), attribute)
         if isinstance(command, click.Command):

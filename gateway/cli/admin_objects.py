@@ -50,6 +50,8 @@ class AdminObject:
     items: str = ""
     update_url: str = ""
     """The URL of PUT where it differs from that of GET."""
+    sent: tuple[str, ...] = ()
+    """Members that a PUT needs; with them, an update sends only these and the changed ones."""
     shows_created: bool = False
     """Whether the created object is printed: it has a secret that is shown once."""
     named: bool = True
@@ -125,6 +127,8 @@ class Action:
     """The argument, any number of times, whose values are the body."""
     text: str = ""
     """The argument that is the body, as plain text."""
+    text_file: str = ""
+    """What `--file` has, which is the body, as plain text."""
     sets: bool = False
     """Whether `--set` and `--file` give members of the body."""
     options: tuple[Option, ...] = ()
@@ -133,7 +137,7 @@ class Action:
     done: str = "done"
     """Printed where there is no answer."""
     asks: str = ""
-    """What is confirmed before."""
+    """What is confirmed before; `{}` is the name of an argument."""
 
 
 _TABLES: Final = read_table("gateway.cli", "admin_objects.toml")

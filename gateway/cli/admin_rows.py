@@ -49,6 +49,8 @@ class Argument:
     """The member with the list, where the URL returns a document."""
     is_role: bool = False
     """The name is `role`, or `client/role`."""
+    is_user: bool = False
+    """The name is a user name in any case, or an id."""
     is_group: bool = False
     """The name is the path of a group."""
 
@@ -146,6 +148,8 @@ class AdminRows:
         """Return the object with that name, or with that id; raises NotFound and InvalidInput."""
         if argument.is_role:
             return await self._find_role(name)
+        if argument.is_user:
+            return await self._find_user(name)
         if argument.is_group:
             return await self._find_group(name)
         if not argument.url:
@@ -197,6 +201,16 @@ class AdminRows:
             known = [f"{beginning}{role['name']}" for role in roles]
             raise self._unknown("role", name, known) from None
         return found
+
+    async def _find_user(self, name: str) -> dict[str, Any]:
+        from gateway.domain.errors import InvalidInput
+        from gateway.domain.refusals import NotFound
+
+        try:
+            user = await self._operator.user(name)
+        except InvalidInput as error:
+            raise NotFound(", ".join(map(str, error.errors))) from None
+        return {"id": user.id, "username": user.username}
 
     async def _find_group(self, path: str) -> dict[str, Any]:
         from gateway.domain.refusals import NotFound

@@ -47,8 +47,11 @@ output_option = click.option(
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
-def page_options(what: str, most: int) -> Callable[[Command], Command]:
-    """Return a decorator that adds `--first` and `--max`, at most `most`, to a list of `what`."""
+def page_options(what: str, most: int, default: int | str = 100) -> Callable[[Command], Command]:
+    """Return a decorator that adds `--first` and `--max`, at most `most`, to a list of `what`.
+
+    A text as default is shown, and the command gets None.
+    """
     first = click.option(
         "--first",
         type=click.IntRange(0),
@@ -60,8 +63,8 @@ def page_options(what: str, most: int) -> Callable[[Command], Command]:
         "--max",
         "maximum",
         type=click.IntRange(1, most),
-        default=100,
-        show_default=True,
+        default=default if isinstance(default, int) else None,
+        show_default=default if isinstance(default, str) else True,
         help="Limit.",
     )
     return lambda command: first(maximum(command))
@@ -311,7 +314,7 @@ def _document(
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals or not name or name in document:
-            problem = "twice" if name in document else "no FIELD=VALUE"
+            problem = "twice" if name in document else "expected FIELD=VALUE"
             raise click.BadParameter(f"{assignment!r}: {problem}", param_hint="--set")
         if name in never or (only and name not in only):
             raise click.BadParameter(f"{name!r}: not set by this command", param_hint="--set")
@@ -321,8 +324,13 @@ def _document(
 
 def confirm_removal(what: str, *, yes: bool) -> None:
     """Ask for confirmation of a removal, unless `--yes` was given."""
+    confirm_change(f"Delete {what}", yes=yes)
+
+
+def confirm_change(sentence: str, *, yes: bool) -> None:
+    """Ask for confirmation of a change that cannot be undone, unless `--yes` was given."""
     if not yes:
-        click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
+        click.confirm(f"{sentence}? This cannot be undone.", abort=True)
 
 
 def echo_document(document: Mapping[str, Any] | Sequence[object]) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from gateway.cli import collect_garbage_often
 from gateway.cli.administration import (
     RealmOperator,
     confirm_removal,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gateway.domain.realm import Realm
 
 _MOST: Final = 10_000
+_STANDARD: Final = 100
 _FIRST_OF_FOLLOWED: Final = 10
 _PAUSE: Final = 1.0
 """Seconds between two reads of `--follow`."""
@@ -110,13 +112,13 @@ _instants = InstantType()
 @click.option("--until", type=_instants, help="End, which is not included; as --since.")
 @click.option("--oldest-first", is_flag=True, help="Begin with the oldest event.")
 @click.option("--follow", is_flag=True, help="Go on with new events until Ctrl-C.")
-@page_options("events", _MOST)
+@page_options("events", _MOST, f"{_STANDARD}; with --follow {_FIRST_OF_FOLLOWED}")
 @output_option
 async def list_(
     operator: RealmOperator,
     *,
     first: int,
-    maximum: int,
+    maximum: int | None,
     since: datetime | None,
     until: datetime | None,
     oldest_first: bool,
@@ -137,13 +139,16 @@ async def list_(
     if follow:
         if until is not None or oldest_first or first:
             raise click.UsageError("--follow has no --until, --oldest-first and --first.")
-        shown = min(maximum, _FIRST_OF_FOLLOWED)
-        pages = _followed(read, operator.services.clock.now, since, shown)
+        if since is not None and maximum is not None:
+            raise click.UsageError("--follow with --since shows all events: it has no --max.")
+        shown = maximum or _FIRST_OF_FOLLOWED
+        collect_garbage_often()
+        pages = followed_events(read, operator.services.clock.now, since, shown)
         with suppress(asyncio.CancelledError):  # Ctrl-C
             async for found in pages:
                 await log.show_followed(found, output)
         return
-    page = EventPage(first, maximum, newest_first=not oldest_first)
+    page = EventPage(first, maximum or _STANDARD, newest_first=not oldest_first)
     found = await read(Period(since, until), page)
     if output == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
@@ -196,8 +201,8 @@ class _Log:
                 operations=_known(types, OperationType, "--type"),
                 resources=_known(resources, ResourceType, "--resource"),
                 resource_path=path,
-                auth_client=None if client is None else await self._administrating_client(client),
-                auth_user_id=None if name is None else await self._administrator(name),
+                auth_client=None if client is None else await self._administrating_clients(client),
+                auth_user_id=None if name is None else await self._administrators(name),
                 ip_address=ip,
             )
             return lambda period, page: events.list_admin_events(
@@ -221,32 +226,38 @@ class _Log:
             return name
         return (await self.operator.user(name)).id
 
-    async def _administrator(self, name: str) -> str:
-        """Return the id of an administrator of the realm, or of the realm master."""
-        if _ID.fullmatch(name):
-            return name
-        async with self.operator.services.database.read() as stores:
-            for realm in await self._administering_realms(stores):
-                user = await stores.users.find_by_username(realm.id, name)
-                if user is not None:
-                    return user.id
-        return (await self.operator.user(name)).id
+    async def _administrators(self, name: str) -> tuple[str, ...]:
+        """Return the ids of the administrators of that name, in the realm and in master."""
+        from gateway.domain.users import canonical_name
 
-    async def _administrating_client(self, client_id: str) -> str:
-        if _ID.fullmatch(client_id):
-            return client_id
+        if _ID.fullmatch(name):
+            return (name,)
         async with self.operator.services.database.read() as stores:
-            for realm in await self._administering_realms(stores):
-                client = await stores.clients.find_by_client_id(realm.id, client_id)
-                if client is not None:
-                    return client.id
-        return (await self.operator.client(client_id)).id
+            found = [
+                await stores.users.find_by_username(realm.id, canonical_name(name))
+                for realm in await self._administering_realms(stores)
+            ]
+        ids = tuple(user.id for user in found if user is not None)
+        return ids or ((await self.operator.user(name)).id,)
+
+    async def _administrating_clients(self, client_id: str) -> tuple[str, ...]:
+        """Return the ids of the clients of that name, in the realm and in master."""
+        if _ID.fullmatch(client_id):
+            return (client_id,)
+        async with self.operator.services.database.read() as stores:
+            found = [
+                await stores.clients.find_by_client_id(realm.id, client_id)
+                for realm in await self._administering_realms(stores)
+            ]
+        ids = tuple(client.id for client in found if client is not None)
+        return ids or ((await self.operator.client(client_id)).id,)
 
     async def _administering_realms(self, stores: "Stores") -> "list[Realm]":
         from gateway.domain.realm import MASTER
 
         master = await stores.realms.find_by_name(MASTER)
-        return [self.operator.acting.realm, *([] if master is None else [master])]
+        own = self.operator.acting.realm
+        return [own, *([] if master is None or master.id == own.id else [master])]
 
     def warn_if_off(self) -> None:
         """Say on standard error where the realm records no such events."""
@@ -333,30 +344,53 @@ def _known(given: Iterable[str], known: Iterable[str], option: str) -> tuple[str
     return found
 
 
-async def _followed(
-    read: ReadPage, now: Callable[[], datetime], since: datetime | None, shown: int
+async def followed_events(
+    read: ReadPage,
+    now: Callable[[], datetime],
+    since: datetime | None,
+    shown: int,
+    *,
+    size: int = _MOST,
+    pause: float = _PAUSE,
 ) -> AsyncIterator[list[Document]]:
-    """Yield the last events, or all since then, and the new ones of each read, oldest first."""
+    """Yield the last events, or all since then, and each later one once, oldest first."""
     from gateway.domain.events import EventPage, Period
 
-    # Events that the first page leaves out are not new.
-    every = EventPage(0, _MOST, newest_first=False)
-    earlier = await read(Period(now() - _LATE, None), every)
+    begin, seen = now() - _LATE, dict[str, int]()
     if since is None:
+        # Events that the first page leaves out are not new.
+        async for found in _pages(read, begin, size):
+            seen |= {item["id"]: item["time"] for item in found}
         found = (await read(Period(), EventPage(0, shown, newest_first=True)))[::-1]
+        seen |= {item["id"]: item["time"] for item in found}
+        yield found
     else:
-        found = await read(Period(since, None), every)
-    seen = {item["id"]: item["time"] for item in (*earlier, *found)}
-    yield found
+        begin = since
     while True:
-        await asyncio.sleep(_PAUSE)
-        begin = now() - _LATE
-        new = [item for item in await read(Period(begin, None), every) if item["id"] not in seen]
+        # A page may take long to show: the next read begins where this one began.
+        following = now() - _LATE
+        async for found in _pages(read, begin, size):
+            new = [item for item in found if item["id"] not in seen]
+            seen |= {item["id"]: item["time"] for item in new}
+            if new:
+                yield new
+        begin = following
         oldest = begin.timestamp() * 1000
         seen = {key: instant for key, instant in seen.items() if instant >= oldest}
-        seen |= {item["id"]: item["time"] for item in new}
-        if new:
-            yield new
+        await asyncio.sleep(pause)
+
+
+async def _pages(read: ReadPage, begin: datetime, size: int) -> AsyncIterator[list[Document]]:
+    """Yield the events since then, oldest first, until a page is not full."""
+    from gateway.domain.events import EventPage, Period
+
+    first = 0
+    while True:
+        found = await read(Period(begin, None), EventPage(first, size, newest_first=False))
+        yield found
+        if len(found) < size:
+            return
+        first += size
 
 
 add_object_commands(event, "event")

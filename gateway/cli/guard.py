@@ -282,8 +282,8 @@ def show(name: str, realm: str | None) -> None:
 async def set_(operator: RealmOperator, file: str, *, create_client: bool) -> None:
     """Create or replace the site of a realm that FILE describes: JSON, or TOML by its ending.
 
-    FILE is - for JSON from standard input. What the site names and does not exist is a warning on
-    standard error.
+    FILE is - for JSON from standard input. Missing realms, clients, roles and groups are reported
+    as warnings on standard error.
     """
     from gateway.representations.sites import parse_site
 

@@ -5,8 +5,9 @@ its own. A command runs an operation of the admin API; see `admin_rows`.
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import partial
 from typing import Any
 
 import click
@@ -25,13 +26,13 @@ from gateway.cli.admin_objects import (
     UPDATE,
     Action,
     AdminObject,
-    MapOption,
     Option,
     Relation,
 )
 from gateway.cli.admin_rows import AdminRows, Argument, unknown_name
 from gateway.cli.administration import (
     RealmOperator,
+    confirm_change,
     confirm_removal,
     echo_document,
     on_realm,
@@ -39,11 +40,18 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.output import show_rows, visible
+from gateway.cli.object_fields import (
+    Body,
+    fields_of,
+    file_option,
+    merged,
+    read_text,
+    require_some,
+    with_maps,
+    with_names,
+)
+from gateway.cli.output import show_rows, text_on_terminal
 
-Body = Callable[..., Any]
-_DICTS = ("attributes", "config")
-"""Members whose entries stay where an update does not name them; null removes one."""
 _FILTERS = {
     "parent": "Id of the parent.",
     "type": "Provider type.",
@@ -98,98 +106,6 @@ def _help_of(path: str) -> str:
     return f"List and change {relation.what}."
 
 
-def _named(arguments: Sequence[Argument]) -> Callable[[Body], Body]:
-    """Return the decorator that passes the names on the command line as `names`."""
-
-    def decorate(body: Body) -> Body:
-        @wraps(body)
-        def run(*positional: Any, **options: Any) -> Any:
-            names = [options.pop(f"argument_{place}") for place in range(len(arguments))]
-            return body(*positional, names=names, **options)
-
-        for place, argument in reversed(tuple(enumerate(arguments))):
-            run = click.argument(f"argument_{place}", metavar=argument.metavar)(run)
-        return run
-
-    return decorate
-
-
-def _maps(maps: Sequence[MapOption]) -> Callable[[Body], Body]:
-    """Return the decorator for options such as `--config NAME=VALUE`, merged into `fields`."""
-
-    def decorate(body: Body) -> Body:
-        @wraps(body)
-        def run(*positional: Any, fields: dict[str, Any], **options: Any) -> Any:
-            for each in maps:
-                given = options.pop(f"map_{each.member}")
-                if given:
-                    fields = {**fields, each.member: _entries(each, given, fields)}
-            return body(*positional, fields=fields, **options)
-
-        for each in maps:
-            run = click.option(
-                f"--{each.member.removesuffix('s')}",
-                f"map_{each.member}",
-                multiple=True,
-                metavar="NAME=VALUE",
-                help=f"Set an entry of `{each.member}`; others stay. Repeatable.",
-            )(run)
-        return run
-
-    return decorate
-
-
-def _entries(option: MapOption, given: Sequence[str], fields: Mapping[str, Any]) -> dict[str, Any]:
-    entries: dict[str, Any] = dict(fields.get(option.member) or {})
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            hint = f"--{option.member.removesuffix('s')}"
-            raise click.BadParameter(f"{text!r}: no NAME=VALUE", param_hint=hint)
-        entries[name] = [*entries.get(name, ()), value] if option.lists else value
-    return entries
-
-
-_file_option = click.option(
-    "--file",
-    type=click.File("rb"),
-    help="Read the JSON object from this file, - for standard input. --set goes before it.",
-)
-
-
-def _fields_of(file: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of the file and of `--set`; raises InvalidInput for unreadable JSON."""
-    from gateway.cli.secret_input import read_whole
-    from gateway.representations.json_input import parse_json
-
-    if file is None:
-        return dict(fields)
-    document = parse_json(read_whole(file, _LARGEST, "--file"), "--file")
-    if not isinstance(document, dict):
-        raise click.BadParameter("no JSON object", param_hint="--file")
-    return {**document, **fields}
-
-
-_LARGEST = 1024 * 1024
-"""Bytes of a file, as of a request."""
-
-
-def _require_some(fields: Mapping[str, Any]) -> None:
-    if not fields:
-        raise click.UsageError("Give --file, or at least one --set FIELD=VALUE.")
-
-
-def _merged(before: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object after an update: maps entry by entry, all other members as a whole."""
-    document = {**before, **fields}
-    for name in _DICTS:
-        given, stored = fields.get(name), before.get(name)
-        if isinstance(given, dict) and isinstance(stored, dict):
-            entries = {**stored, **given}
-            document[name] = {key: value for key, value in entries.items() if value is not None}
-    return document
-
-
 def _list(one: AdminObject) -> click.Command:
     async def list_(
         operator: RealmOperator, *, names: list[str], output: str, **filters: str | None
@@ -200,7 +116,7 @@ def _list(one: AdminObject) -> click.Command:
         found = await rows.get(one.url, values, query)
         _show_list(found[one.items] if one.items else found, one.columns, output)
 
-    command = _named(one.owners)(output_option(list_))
+    command = with_names(one.owners)(output_option(list_))
     for name in one.filters:
         command = click.option(f"--{name}", help=_FILTERS[name])(command)
     return _command(f"List the {one.all}.", command)
@@ -218,7 +134,7 @@ def _show(one: AdminObject) -> click.Command:
         rows = AdminRows(operator)
         echo_document((await _found(rows, one, names))[0])
 
-    return _command(f"Show {one.single}, as JSON.", _named(_arguments(one))(show))
+    return _command(f"Show {one.single}, as JSON.", with_names(_arguments(one))(show))
 
 
 async def _found(
@@ -257,13 +173,13 @@ def _create(one: AdminObject) -> click.Command:
         operator: RealmOperator, *, names: list[str], fields: dict[str, Any], file: Any
     ) -> None:
         rows = AdminRows(operator)
-        document = {**one.defaults, **_fields_of(file, fields)}
+        document = {**one.defaults, **fields_of(file, fields)}
         if one.named and key is not None:
             document[key.names[0]] = names[-1]
         if one.items:
             await _replace_items(rows, one, lambda items: [*items, document], new=names[-1])
             click.echo(f"{one.word} {names[-1]}: created")
-            await _require_effect(rows, one, names, document)
+            _require_effect(one, await _stored(rows, one, {}, names[-1]), document)
             return
         values = await rows.resolve(one.owners, names[: len(one.owners)])
         rows.require_known("POST", one.url, document)
@@ -272,44 +188,82 @@ def _create(one: AdminObject) -> click.Command:
             echo_document(answer.body)
             return
         click.echo(f"{one.word} {names[-1]}: created, id {answer.created}")
-        await _require_effect(rows, one, names, document)
+        if key is not None:
+            values = {**values, key.placeholder: answer.created}
+        _require_effect(one, await _stored(rows, one, values, answer.created), document)
 
     arguments = (*one.owners, *new)
-    command = set_option(required=False)(_maps(one.maps)(_named(arguments)(create)))
-    return _command(f"Create {one.single}.", _file_option(command))
+    command = set_option(required=False)(with_maps(one.maps)(with_names(arguments)(create)))
+    return _command(f"Create {one.single}.", file_option(command))
 
 
 def _update(one: AdminObject) -> click.Command:
     async def update(
         operator: RealmOperator, *, names: list[str], fields: dict[str, Any], file: Any
     ) -> None:
-        given = _fields_of(file, fields)
-        _require_some(given)
+        given = fields_of(file, fields)
+        require_some(given)
         rows = AdminRows(operator)
-        before, values, tag = await _found(rows, one, names)
-        after = _merged(before, given)
+        values: Mapping[str, str] = {}
         if one.items:
-            await _replace_items(
-                rows,
-                one,
-                lambda items: [after if item["name"] == names[-1] else item for item in items],
-            )
+            await _replace_items(rows, one, partial(_with_change, rows, one, names[-1], given))
         else:
+            before, values, tag = await _found(rows, one, names)
             url = one.update_url or one.url_of_one
             rows.require_known("PUT", url, given)
+            after = merged(before, given)
+            if one.sent:
+                after = {
+                    name: value
+                    for name, value in after.items()
+                    if name in one.sent or name in given
+                }
             await rows.run("PUT", url, values, body=after, if_match=tag)
         click.echo(f"{' '.join((one.word, *names[-1:]))}: updated")
-        if one.key is not None and one.key.names[0] in given:
-            names = [*names[:-1], str(given[one.key.names[0]])]
-        await _require_effect(rows, one, names, given)
+        name = str(given.get("name", names[-1])) if one.items else ""
+        values = _values_after(one, values, given)
+        _require_effect(one, await _stored(rows, one, values, name), given)
 
-    command = set_option(required=False)(_maps(one.maps)(_named(_arguments(one))(update)))
-    return _command(f"Change {one.single}.", _file_option(command))
+    command = set_option(required=False)(with_maps(one.maps)(with_names(_arguments(one))(update)))
+    return _command(f"Change {one.single}.", file_option(command))
 
 
-async def _require_effect(
-    rows: AdminRows, one: AdminObject, names: Sequence[str], given: Mapping[str, Any]
-) -> None:
+def _with_change(
+    rows: AdminRows,
+    one: AdminObject,
+    name: str,
+    given: Mapping[str, Any],
+    items: list[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return the objects of a document after the update of one; raises NotFound."""
+    before = _item(rows, one, {one.items: items}, name)
+    after = merged(before, given)
+    return [after if item == before else item for item in items]
+
+
+def _values_after(
+    one: AdminObject, values: Mapping[str, str], given: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the values of URLs after an update, which may change the value of the object."""
+    key = one.key
+    if key is None or key.value == "id" or key.value not in given:
+        return dict(values)
+    return {**values, key.placeholder: str(given[key.value])}
+
+
+async def _stored(
+    rows: AdminRows, one: AdminObject, values: Mapping[str, str], name: str
+) -> dict[str, Any]:
+    """Return an object after a change, by the values of its URLs; `name` is of one of `items`."""
+    if one.items:
+        return _item(rows, one, await rows.get(one.url, {}), name)
+    if one.update_url and one.key is not None:
+        return await rows.find(one.key, values[one.key.placeholder], values)
+    found: dict[str, Any] = await rows.get(one.url_of_one, values)
+    return found
+
+
+def _require_effect(one: AdminObject, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Raise InvalidRequest for a member that was given and that the stored object has not.
 
     Keycloak's documents of many objects may have members that mean nothing: a typing error in one
@@ -318,11 +272,10 @@ async def _require_effect(
     from gateway.domain.refusals import InvalidRequest
     from gateway.representations.refusals import suggestion
 
-    stored, _, _ = await _found(rows, one, names)
     for name, value in given.items():
         if name not in stored and value not in (None, "", [], {}, False):
             nearest = suggestion(name, stored)
-            raise InvalidRequest(f"{name}: has no effect on {one.single}{nearest}")
+            raise InvalidRequest(f"stored, but {name} has no effect on {one.single}{nearest}")
 
 
 def _delete(one: AdminObject) -> click.Command:
@@ -333,7 +286,7 @@ def _delete(one: AdminObject) -> click.Command:
             _item(rows, one, await rows.get(one.url, {}), names[-1])
         else:
             values = await rows.resolve(_arguments(one), names)
-        confirm_removal(f"the {what} of {rows.realm}", yes=yes)
+        confirm_removal(_whole_name(one, names, rows.realm), yes=yes)
         if one.items:
             await _replace_items(
                 rows, one, lambda items: [item for item in items if item["name"] != names[-1]]
@@ -342,7 +295,17 @@ def _delete(one: AdminObject) -> click.Command:
             await rows.run("DELETE", one.url_of_one, values)
         click.echo(f"{what}: removed")
 
-    return _command(f"Delete {one.single}.", yes_option(_named(_arguments(one))(delete)))
+    return _command(f"Delete {one.single}.", yes_option(with_names(_arguments(one))(delete)))
+
+
+def _whole_name(one: AdminObject, names: Sequence[str], realm: str) -> str:
+    """Return an object with its name, its owners and its realm."""
+    own = [] if one.key is None else [names[-1]]
+    owners = [
+        f"of the {owner.what.partition(' with ')[0]} {name}"
+        for owner, name in reversed(tuple(zip(one.owners, names, strict=False)))
+    ]
+    return " ".join(("the", one.word, *own, *owners, f"of the realm {realm}"))
 
 
 async def _replace_items(
@@ -396,7 +359,7 @@ async def _change_relation(
             raise _not_among(relation.what, name, present)
     for name, found in wanted:
         if add and name in present:
-            click.echo(f"{name}: was there before")
+            click.echo(f"{name}: already present")
             continue
         method, url, more, body = _operation_of(relation, found, add=add)
         await rows.run(method, url, {**values, **more}, body=body)
@@ -404,7 +367,7 @@ async def _change_relation(
 
 
 def _relation_commands(relation: Relation) -> Sequence[tuple[str, click.Command]]:
-    owners, what = _named(relation.owners), relation.what
+    owners, what = with_names(relation.owners), relation.what
     metavar = (relation.member or ROLE).metavar
 
     async def list_(operator: RealmOperator, *, names: list[str], output: str) -> None:
@@ -479,13 +442,18 @@ def _action(action: Action) -> click.Command:
         body = _body_of(action, values, further, options)
         query = tuple([each async for each in _query_of(rows, action.options, options)])
         if action.asks:
-            confirm_removal(f"{action.asks} of {rows.realm}", yes=options["yes"])
+            question = f"{action.asks.format(*given)} of the realm {rows.realm}"
+            confirm_change(question, yes=options["yes"])
         answer = await rows.run(action.method, url, values, query=query, body=body)
         if action.columns:
             _show_list(answer.body, action.columns, options["output"])
         elif isinstance(answer.body, str) and (answer.body or action.method != "GET"):
             done = f"{' '.join(given)}: {action.done}".removeprefix(": ")
-            click.echo("\n".join(map(visible, (answer.body or done).splitlines())))
+            shown = answer.body or done
+            terminal = sys.stdout.isatty() or not answer.body
+            click.echo(
+                text_on_terminal(shown) if terminal else shown, nl=shown[-1] != "\n", color=True
+            )
         else:
             echo_document(answer.body)
 
@@ -497,13 +465,20 @@ def _with_parameters(action: Action, body: Body) -> Body:
     if action.texts:
         many = click.argument("texts", metavar=f"{action.texts}...", nargs=-1, required=True)
         body = many(body)
+    if action.text_file:
+        body = click.option(
+            "--file",
+            type=click.File("rb"),
+            required=True,
+            help=f"Read the {action.text_file} from this file, - for standard input.",
+        )(body)
     further = (*(metavar for metavar, _ in action.fields), action.text)
     new = (Argument(metavar, "") for metavar in further if metavar)
-    body = _named((*action.arguments, *new))(body)
+    body = with_names((*action.arguments, *new))(body)
     if action.columns:
         body = output_option(body)
     if action.sets:
-        body = _file_option(set_option()(body))
+        body = file_option(set_option()(body))
     if action.asks:
         body = yes_option(body)
     for option in action.options:
@@ -525,13 +500,15 @@ def _body_of(
         return list(options["texts"])
     if action.text:
         return further[0]
+    if action.text_file:
+        return read_text(options["file"])
     if not action.sets and not action.fields:
         return None
-    fields = _fields_of(options.get("file"), options.get("fields", {}))
+    fields = fields_of(options.get("file"), options.get("fields", {}))
     named = {member: text for (_, member), text in zip(action.fields, further, strict=True)}
     added = {each: values[each] for each in ("providerId",) if each in values}
     if not fields and not named and not added:
-        _require_some(fields)
+        require_some(fields)
     return {**fields, **added, **named}
 
 

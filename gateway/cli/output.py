@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import click
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from gateway.domain.users import Credential
 
 _GAP = "  "
+_HIDDEN = frozenset({"Cc", "Cf", "Cs"})
+"""Categories of characters that move the cursor, or change how others are shown."""
 _MOST_ROLES = 20
 _UNKNOWN = "unknown: Redis is unavailable"
 
@@ -72,8 +75,13 @@ def delivery_document(item: "MailStatus | WebhookStatus", **own: str) -> dict[st
 
 
 def visible(text: str) -> str:
-    """Return the text with characters that are not printable as escapes."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    """Return the text in one line, its control and format characters as escapes."""
+    return "".join(sign if category(sign) not in _HIDDEN else repr(sign)[1:-1] for sign in text)
+
+
+def text_on_terminal(text: str) -> str:
+    """Return the text for a terminal: as `visible`, but lines and tabs stay."""
+    return "".join(sign if sign in "\n\t" else visible(sign) for sign in text)
 
 
 def report(failure: RealmgateError) -> int:
@@ -178,21 +186,22 @@ def _state(effects: Sequence[str], *, known: bool) -> str:
 
 def _sign_in(shown: "UserSummary") -> str:
     document = sign_in_document(shown)
-    match document["onPages"], document["passwordGrant"]:
-        case "refused", "refused":
-            return "refused"
-        case "unknown", _:
-            return _UNKNOWN
-        case "allowed", "allowed" | "unknown":
-            lockout = shown.lockout
-            failed = lockout is not None and lockout.record.failures
-            return f"allowed, after {_failures(lockout)}" if lockout and failed else "allowed"
-        case "asked", _:
-            return "pages ask first; refused without pages"
-        case "refused", _:
-            return "refused on pages"
-        case _:
-            return "allowed on pages; refused without pages"
+    pages, without = document["onPages"], document["passwordGrant"]
+    if pages != without:
+        return f"{_ON_PAGES[pages]}; {without} without pages"
+    if pages == "allowed":
+        lockout = shown.lockout
+        failed = lockout is not None and lockout.record.failures
+        return f"allowed, after {_failures(lockout)}" if lockout and failed else "allowed"
+    return "refused" if pages == "refused" else _ON_PAGES[pages]
+
+
+_ON_PAGES = {
+    "allowed": "allowed on pages",
+    "asked": "pages ask first",
+    "refused": "refused on pages",
+    "unknown": _UNKNOWN,
+}
 
 
 def _reasons(shown: "UserSummary", now: datetime) -> Iterator[str]:

@@ -18,6 +18,7 @@ from gateway.cli.administration import (
     output_option,
     set_option,
 )
+from gateway.cli.object_fields import entries_of, parse_entry
 
 _user = click.argument("name", metavar="USER")
 _FIELDS = {"username": "username", "email": "email", "first_name": "firstName"} | {
@@ -67,7 +68,7 @@ async def update(
     rows.require_known("PUT", "users/{user_id}", fields)
     before = await rows.run("GET", "users/{user_id}", values)
     document = {**before.body, **fields, **given}
-    stored = dict(document.get("attributes") or {})
+    stored = entries_of(document, "attributes") if texts or removed else {}
     missing = sorted(set(removed) - stored.keys())
     if missing:
         raise click.BadParameter(
@@ -83,9 +84,7 @@ async def update(
 def _attributes(given: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise click.BadParameter(f"{text!r}: no NAME=VALUE", param_hint="--attribute")
+        name, value = parse_entry(text, "--attribute")
         found.setdefault(name, []).append(value)
     return found
 
@@ -117,12 +116,12 @@ async def groups(
 @_user
 @on_realm
 @click.option("--add", multiple=True, metavar="ACTION", help="Require this action.")
-@click.option("--remove", multiple=True, metavar="ACTION", help="Require this action no longer.")
+@click.option("--remove", multiple=True, metavar="ACTION", help="Remove this required action.")
 @output_option
 async def required_actions(
     operator: RealmOperator, name: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
-    """List what USER has to do at the next sign-in, after adding and removing some actions.
+    """List the required actions of USER, after adding and removing some.
 
     ACTION is the alias of a required action of the realm, such as UPDATE_PASSWORD. Both options may
     be repeated.

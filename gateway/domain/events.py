@@ -186,8 +186,8 @@ class AdminEventQuery:
     resources: tuple[str, ...] = ()
     resource_path: str | None = None
     auth_realm_id: str | None = None
-    auth_client: str | None = None
-    auth_user_id: str | None = None
+    auth_client: str | tuple[str, ...] | None = None
+    auth_user_id: str | tuple[str, ...] | None = None
     ip_address: str | None = None
     period: Period = field(default_factory=Period)
 

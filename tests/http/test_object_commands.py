@@ -1,14 +1,16 @@
 """Objects of the admin API from a shell, by name, beside a running gateway."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from gateway.cli.admin_objects import CREATE, LIST, OBJECTS, AdminObject
+from gateway.cli.admin_objects import ACTIONS, CREATE, LIST, OBJECTS, AdminObject
+from gateway.cli.admin_rows import AdminRows
+from gateway.cli.output import text_on_terminal
 from tests.support.administration import Administration
 from tests.support.forked_gateway import run_command
 from tests.support.made_realms import OK
@@ -102,12 +104,19 @@ class Shell:
     administration: Administration
 
     def run(self, *words: str, code: int = DONE) -> str:
-        done = self.administration.command(*words)
+        return self.run_with(None, *words, code=code)
+
+    def run_with(self, text: str | None, *words: str, code: int = DONE) -> str:
+        """Run a command with that standard input."""
+        done = self.administration.command(*words, text=text)
+        assert done.exception is None or isinstance(done.exception, SystemExit), words
         assert done.exit_code == code, done.output
         return done.output
 
-    def on(self, command: str, verb: str, *words: str, code: int = DONE) -> str:
-        return self.run(*command.split(), verb, *words, "--realm", REALM, code=code)
+    def on(
+        self, command: str, verb: str, *words: str, code: int = DONE, text: str | None = None
+    ) -> str:
+        return self.run_with(text, *command.split(), verb, *words, "--realm", REALM, code=code)
 
     def get(self, path: str) -> Any:
         response = self.administration.ask("GET", f"{REALM}/{path}")
@@ -175,7 +184,7 @@ def test_a_change_is_recorded_and_judged_as_any_other(shell: Shell) -> None:
 def test_relations_are_changed_by_name(shell: Shell) -> None:
     shell.on("client-scope", "create", "extra")
     said = shell.on("client-scope optional", "add", "extra", "phone")
-    assert said == "extra: added\nphone: was there before\n"
+    assert said == "extra: added\nphone: already present\n"
     assert "extra" in shell.on("client-scope optional", "list").split()
     shell.on("client-scope optional", "remove", "extra")
     said = shell.on("client-scope optional", "remove", "extra", code=FAILED)
@@ -253,10 +262,10 @@ def test_texts_of_pages_are_set_and_removed(shell: Shell) -> None:
     assert shell.get("localization/en") == {"loginTitle": "Hello"}
     assert shell.on("text", "show", "en", "loginTitle") == "Hello\n"
     shell.on("text", "set", "en", "hostile", "a\x1b[2Jb\nc")
-    assert shell.on("text", "show", "en", "hostile") == "a\\x1b[2Jb\nc\n"
-    shell.on("text", "delete", "en", "hostile")
+    assert shell.on("text", "show", "en", "hostile") == "a\x1b[2Jb\nc\n"
+    shell.on("text", "delete", "en", "hostile", "--yes")
     shell.on("text", "import", "en", "--set", "other=x")
-    shell.on("text", "delete", "en", "loginTitle")
+    shell.on("text", "delete", "en", "loginTitle", "--yes")
     assert json.loads(shell.on("text", "list", "en")) == {"other": "x"}
     shell.on("text", "clear", "en", "--yes")
     assert shell.on("text", "locales") == ""
@@ -277,3 +286,197 @@ def test_changes_of_one_document_at_once_are_not_lost(shell: Shell) -> None:
         created = set(filter(None, pool.map(create, ("one", "two", "three", "four"))))
     assert created
     assert {item["name"] for item in shell.get("client-policies/profiles")["profiles"]} == created
+
+
+def test_entries_of_file_set_and_options_are_merged(shell: Shell) -> None:
+    file = json.dumps({"attributes": {"gui.order": "1", "b": "file"}, "description": "file"})
+    given = ("--file", "-", "--attribute", "c=option", "--set", 'attributes={"b":"set"}')
+    shell.on("client-scope", "create", "merged", *given, text=file)
+    found = json.loads(shell.on("client-scope", "show", "merged"))
+    assert found["description"] == "file"
+    wanted = {"gui.order": "1", "b": "set", "c": "option"}
+    assert wanted.items() <= found["attributes"].items()
+    config = {"priority": ["1"], "algorithm": ["HS256"]}
+    file = json.dumps({**_KEY, "config": config})
+    shell.on("component", "create", "merged", "--file", "-", "--config", "priority=7", text=file)
+    found = json.loads(shell.on("component", "show", "merged"))
+    assert (config | {"priority": ["7"]}).items() <= found["config"].items()
+    twice = ("--set", 'config={"priority":["1"]}', "--config", "priority=2")
+    assert "priority" in shell.on("component", "update", "merged", *twice, code=BAD)
+    for command in ("client-scope", "component"):
+        shell.on(command, "delete", "merged", "--yes")
+
+
+_KEY = {"providerId": "hmac-generated", "providerType": "org.keycloak.keys.KeyProvider"}
+_ODD = ("5", "true", '"x"', '["a"]', "[]", "null", '{"priority":5}', '{"priority":{"a":1}}')
+
+
+def test_values_of_a_wrong_type_are_usage_errors(shell: Shell) -> None:
+    shell.run("user", "create", "odd", "--realm", REALM)
+    for member, option, words in (
+        ("attributes", "--attribute", ("client-scope", "update", "profile")),
+        ("config", "--config", ("client-scope mapper", "update", "profile", "username")),
+        (
+            "config",
+            "--config",
+            ("component", "create", "odd", "--set", "providerId=hmac-generated"),
+        ),
+        ("attributes", "--attribute", ("user", "update", "odd")),
+    ):
+        for value in _ODD:
+            for more in ((), (option, "priority=1"), (option, "other=1")):
+                given = (*words[0].split(), *words[1:], "--set", f"{member}={value}", *more)
+                done = shell.administration.command(*given, "--realm", REALM)
+                assert isinstance(done.exception, SystemExit | None), (given, done.exception)
+                if more and value in {"5", "true", '"x"', '["a"]', "[]"}:
+                    assert done.exit_code == BAD, (given, done.output)
+                    assert "an object is expected" in done.output, given
+    shell.run("user", "delete", "odd", "--yes", "--realm", REALM)
+
+
+def test_a_created_or_renamed_object_is_read_by_its_id(shell: Shell) -> None:
+    key = tuple(f"--set={name}={value}" for name, value in _KEY.items())
+    for _ in range(2):
+        assert "created, id" in shell.on("component", "create", "twin", *key)
+    shell.on("component", "create", "third", *key)
+    said = shell.on("component", "update", "third", "--set", "name=twin")
+    assert said == "component third: updated\n"
+    found = json.loads(shell.on("component", "list", "--output", "json"))
+    twins = [item["id"] for item in found if item.get("name") == "twin"]
+    assert len(twins) == 3
+    for twin in twins:
+        shell.on("component", "delete", twin, "--yes")
+    shell.on("required-action", "update", "CONFIGURE_TOTP", "--set", "name=App")
+    assert json.loads(shell.on("required-action", "show", "CONFIGURE_TOTP"))["name"] == "App"
+    shell.on("required-action", "update", "App", "--set", "name=Other")
+    shell.on("flow", "copy", "browser", "renamed")
+    shell.on("flow execution", "update", "renamed", "renamed forms", "--set", "displayName=New")
+    assert "New" in shell.on("flow execution", "list", "renamed")
+    shell.on("flow", "update", "renamed", "--set", "alias=again")
+    shell.on("flow", "delete", "again", "--yes")
+    said = shell.on("client-scope", "update", "profile", "--file", "-", text='{"x": 1}', code=BAD)
+    assert "updated" not in said
+    said = shell.on("client-policy", "create", "odd", "--set", "descripton=x", code=BAD)
+    assert "created" not in said or "stored, but" in said
+
+
+def _interpose(
+    monkeypatch: pytest.MonkeyPatch, url: str, change: Callable[[], object], *, before: str
+) -> None:
+    """Run a change of another administrator before the first operation of that method."""
+    run, left = AdminRows.run, [change]
+
+    async def run_after_change(self: AdminRows, method: str, path: str, *a: Any, **b: Any) -> Any:
+        if (method, path) == (before, url) and left:
+            left.pop()()
+        return await run(self, method, path, *a, **b)
+
+    monkeypatch.setattr(AdminRows, "run", run_after_change)
+
+
+@pytest.mark.parametrize("one", [each for each in OBJECTS if each.items], ids=lambda one: one.items)
+def test_a_change_between_read_and_write_is_not_lost(
+    shell: Shell, one: AdminObject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = SAMPLES[one.command]
+    shell.on(one.command, "create", sample.name, *sample.set)
+    document = shell.get(one.url)
+    member = "description" if one.url.startswith("client-policies") else "displayName"
+    member = "displayHeader" if one.items == "groups" else member
+    reads: list[str] = []
+    run = AdminRows.run
+
+    async def counted(self: AdminRows, method: str, path: str, *a: Any, **b: Any) -> Any:
+        answer = await run(self, method, path, *a, **b)
+        reads.append(method)
+        if reads == ["GET"]:
+            for item in document[one.items]:
+                if item["name"] == sample.name:
+                    item[member] = "of another"
+            ask = shell.administration.ask
+            assert ask("PUT", f"{REALM}/{one.url}", document=document).is_success
+        return answer
+
+    monkeypatch.setattr(AdminRows, "run", counted)
+    words = (*one.command.split(), "update", sample.name, *sample.change, "--realm", REALM)
+    done = shell.administration.command(*words)
+    monkeypatch.undo()
+    after = json.loads(shell.on(one.command, "show", sample.name))
+    assert after[member] == "of another", done.output
+    assert done.exit_code == FAILED
+    assert "changed" in done.output
+    shell.on(one.command, "delete", sample.name, "--yes")
+
+
+def test_an_execution_update_sends_what_it_changes(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.on("flow", "copy", "browser", "partial")
+    shell.on("flow execution", "add", "partial", "allow-access-authenticator")
+    named = ("partial", "allow-access-authenticator")
+    before = json.loads(shell.on("flow execution", "show", *named))
+
+    def require() -> None:
+        path = f"{REALM}/authentication/flows/partial/executions"
+        changed = {**before, "requirement": "REQUIRED"}
+        assert shell.administration.ask("PUT", path, document=changed).is_success
+
+    url = "authentication/flows/{alias}/executions"
+    _interpose(monkeypatch, url, require, before="PUT")
+    shell.on("flow execution", "update", *named, "--set", "priority=77")
+    after = json.loads(shell.on("flow execution", "show", *named))
+    assert (after["requirement"], after["priority"]) == ("REQUIRED", 77)
+    shell.on("flow execution", "update", *named, "--set", "requirement=DISABLED")
+    assert json.loads(shell.on("flow execution", "show", *named))["priority"] == 77
+    shell.on("flow", "delete", "partial", "--yes")
+
+
+def test_a_question_names_the_whole_object(shell: Shell) -> None:
+    shell.run("user", "create", "asked", "--realm", REALM)
+    shell.on("client mapper", "create", "broker", "asked", *_MAPPER)
+    shell.on("text", "set", "en", "greeting", "Hello")
+    of_realm = f"of the realm {REALM}? "
+    for command, words, question in (
+        (
+            "client mapper delete",
+            ("broker", "asked"),
+            "the protocol mapper asked of the client broker ",
+        ),
+        ("client-scope delete", ("profile",), "Delete the client scope profile "),
+        ("user delete", ("ASKED",), "Delete the user ASKED "),
+        ("text clear", ("en",), "Delete all texts of the locale en "),
+        ("text delete", ("en", "greeting"), "Delete the text greeting of the locale en "),
+        ("user unlock-all", (), "Clear the login failures of all users "),
+        ("client secret renew", ("broker",), "Replace the secret of the client broker "),
+    ):
+        said = shell.run(*command.split(), *words, "--realm", REALM, code=FAILED)
+        assert question + of_realm in said, command
+    assert shell.get("localization/en") == {"greeting": "Hello"}
+    assert (
+        shell.run("user", "delete", "ASKED", "--yes", "--realm", REALM) == "user ASKED: removed\n"
+    )
+    shell.on("client mapper", "delete", "broker", "asked", "--yes")
+    shell.on("text", "clear", "en", "--yes")
+
+
+def test_every_action_that_destroys_asks_with_all_names() -> None:
+    replaces = {"client secret renew", "client registration-token", "client key generate"}
+    for action in ACTIONS:
+        if action.method == "DELETE" or action.command in replaces:
+            assert action.asks.count("{") == len(action.arguments), action.command
+
+
+def test_texts_are_escaped_on_a_terminal_only(shell: Shell) -> None:
+    text = "a\tb\u00a0c\u202fd\u2028e\x85f\x1b[2J\u202eg\nh"
+    shell.on("text", "set", "en", "whole", text)
+    assert shell.on("text", "show", "en", "whole") == f"{text}\n"
+    shown = "a\tb\u00a0c\u202fd\u2028e\\x85f\\x1b[2J\\u202eg\nh"
+    assert text_on_terminal(text) == shown
+    shell.on("text", "clear", "en", "--yes")
+
+
+def test_a_description_is_read_from_a_file(shell: Shell) -> None:
+    text = json.dumps({"client_name": "app", "redirect_uris": ["https://app.test/cb"]})
+    said = shell.run_with(text, "client", "convert", "--file", "-", "--realm", REALM)
+    assert json.loads(said)["redirectUris"] == ["https://app.test/cb"]
+    shell.run("client", "convert", "--realm", REALM, code=BAD)

@@ -85,8 +85,8 @@ def test_attributes_that_are_not_named_stay(administration: Administration, shel
     ("assignments", "text"),
     [
         ((), "--set"),
-        (("--set", "novalue"), "no FIELD=VALUE"),
-        (("--set", "=1"), "no FIELD=VALUE"),
+        (("--set", "novalue"), "expected FIELD=VALUE"),
+        (("--set", "=1"), "expected FIELD=VALUE"),
         (("--set", "a=1", "--set", "a=2"), "twice"),
         (("--set", "colour=red"), "colour"),
         (("--set", "enabled=perhaps"), "enabled"),

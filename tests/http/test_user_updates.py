@@ -1,16 +1,20 @@
 """Users, their groups and events from a shell, by name, beside a running gateway."""
 
+import asyncio
 import json
 import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.administration import Administration
+from gateway.cli.event import followed_events
+from gateway.domain.events import EventPage, Period
+from tests.support.administration import PASSWORD, Administration
 from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateway_process import until
 from tests.support.own_realm import OwnRealm, own_realm
@@ -18,6 +22,7 @@ from tests.support.own_realm import OwnRealm, own_realm
 REALM = "shell-users"
 DONE, FAILED, BAD = 0, 1, 2
 _FIELDS = {"email": "ann@shell.test", "firstName": "Ann", "lastName": "Other", "enabled": True}
+_PASSWORD = {"type": "password", "value": PASSWORD}
 _PROFILE = {"userProfileEnabled": "true"}
 
 
@@ -136,7 +141,7 @@ def test_credentials_are_labelled_moved_and_deleted(shell: Shell) -> None:
 
 def test_a_user_is_deleted_after_a_question(shell: Shell) -> None:
     assert "Aborted!" in shell.run("user", "delete", "ann", code=FAILED, text="n\n")
-    assert shell.run("user", "delete", "ann", "--yes") == "user ann: removed\n"
+    assert shell.run("user", "delete", "Ann", "--yes") == "user Ann: removed\n"
     assert shell.realm.get("users?username=ann&exact=true") == []
 
 
@@ -174,6 +179,8 @@ def test_events_of_administrators_are_filtered(shell: Shell) -> None:
     by_root = (*words, *own, "create", "--user", "service-account-root")
     assert shell.run(*by_root).split()[4:] == ["service-account-root", "203.0.113.9"]
     assert shell.run(*by_root, "--client", "admin-cli") == ""
+    capital = (*words, *own, "create", "--user", "Service-Account-Root")
+    assert shell.run(*capital) == shell.run(*by_root)
     shell.run("event", "list", "--resource", "user", code=BAD)
 
 
@@ -204,3 +211,72 @@ def test_events_that_are_not_recorded_are_a_hint(shell: Shell) -> None:
     shell.run("event", "config", "update", "--set", "eventsEnabled=true")
     assert "removed" in shell.run("event", "clear", "--yes")
     assert shell.run("event", "list") == ""
+
+
+def test_events_of_all_clients_of_a_name_are_listed(shell: Shell) -> None:
+    """`admin-cli` and the administrator exist in the realm and in master."""
+    gateway = shell.realm.administration
+    made = {"username": "both", **_FIELDS, "email": "both@shell.test", "credentials": [_PASSWORD]}
+    for realm in ("master", REALM):
+        assert gateway.ask("POST", f"{realm}/users", document=made).is_success
+        user = gateway.ask("GET", f"{realm}/users?username=both&exact=true").json()[0]["id"]
+        owner = "realm-management" if realm == REALM else f"{REALM}-realm"
+        client = gateway.ask("GET", f"{realm}/clients?clientId={owner}").json()[0]["id"]
+        path = f"{realm}/clients/{client}/roles/manage-users"
+        role = gateway.ask("GET", path).json()
+        path = f"{realm}/users/{user}/role-mappings/clients/{client}"
+        assert gateway.ask("POST", path, document=[role]).is_success
+        token = gateway.password_token("both", PASSWORD, realm)
+        path = f"{REALM}/users/{shell.shown()['id']}"
+        changed = {**_FIELDS, "firstName": realm}
+        assert gateway.ask("PUT", path, token, document=changed).is_success
+    words = ("event", "list", "--admin", "--output", "json", "--resource", "user")
+    for filters in (("--client", "admin-cli"), ("--user", "BOTH"), ("--user", "both")):
+        found = json.loads(shell.run(*words, *filters))
+        realms = {item["authDetails"]["realmId"] for item in found}
+        assert len(realms) == 2, filters
+        first, *_ = json.loads(shell.run(*words, *filters, "--max", "1"))
+        assert first == found[0]
+    user = gateway.ask("GET", "master/users?username=both&exact=true").json()[0]["id"]
+    assert gateway.ask("DELETE", f"master/users/{user}").is_success
+
+
+def test_max_limits_the_events_that_follow_shows_first(shell: Shell) -> None:
+    for words in (("--max", "3", "--since", "1h"), ("--first", "1"), ("--until", "1h")):
+        shell.run("event", "list", "--follow", *words, code=BAD)
+
+
+@pytest.mark.parametrize("number", [1, 5, 6, 17])
+@pytest.mark.parametrize("slow", [timedelta(), timedelta(minutes=2)])
+def test_follow_shows_each_event_since_then_once(number: int, slow: timedelta) -> None:
+    """Pages of five; with `slow`, each page takes longer to show than events may be late."""
+    start = datetime(2026, 11, 28, tzinfo=UTC)
+    clock, stored = [start], list[dict[str, Any]]()
+
+    def store(many: int) -> None:
+        for _ in range(many):
+            at = int(clock[0].timestamp() * 1000)
+            stored.append({"id": f"{len(stored)}", "time": at})
+
+    async def read(period: Period, page: EventPage) -> list[dict[str, Any]]:
+        begin = 0 if period.since is None else period.since.timestamp() * 1000
+        found = [item for item in stored if item["time"] >= begin]
+        found = found[::-1] if page.newest_first else found
+        return found[page.first : page.first + page.maximum]
+
+    async def follow(since: datetime | None, first: int) -> list[str]:
+        seen: list[str] = []
+        followed = followed_events(read, lambda: clock[0], since, first, size=5, pause=0)
+        async for found in followed:
+            seen += [item["id"] for item in found]
+            clock[0] += slow
+            if len(stored) < number + 12:
+                store(6)
+            if len(seen) >= (len(stored) if since else 12):
+                return seen
+        raise AssertionError
+
+    store(number)
+    clock[0] += timedelta(minutes=1)
+    everything = asyncio.run(asyncio.wait_for(follow(start, 0), 3))
+    assert everything == [item["id"] for item in stored]

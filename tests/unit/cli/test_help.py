@@ -1,5 +1,6 @@
 """What a stranger reads first: every help is whole, and every option says what it is for."""
 
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,3 +57,14 @@ def test_plain_http_is_given_in_small_letters_or_capitals(given: str, tmp_path: 
     asked = ["nginx", "render", "--output", str(tmp_path), "--upstream", "127.0.0.1:1"]
     done = CliRunner().invoke(main, [*asked, "--certificates", "/c", "--plain-http", given])
     assert done.exit_code == (2 if given == "elsewhere" else 0), done.output
+
+
+def test_a_command_in_a_program_keeps_its_garbage_collection() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(701, *before[1:])
+    try:
+        for words in (["client", "--help"], ["event", "list", "--help"]):
+            CliRunner().invoke(main, words)
+            assert gc.get_threshold()[0] == 701
+    finally:
+        gc.set_threshold(*before)

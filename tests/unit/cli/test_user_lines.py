@@ -8,7 +8,7 @@ import pytest
 from gateway.admin.users.listing import UserSummary
 from gateway.admin.users.lockouts import UserLockout
 from gateway.authentication.sign_in_obstacles import Effect, SignInObstacle
-from gateway.cli.output import show_rows, user_lines
+from gateway.cli.output import show_rows, sign_in_document, user_lines
 from gateway.domain.ports.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
@@ -77,7 +77,7 @@ def _obstructed(*obstacles: SignInObstacle, **record: object) -> UserSummary:
         (_obstructed(_GRANT), "allowed on pages; refused without pages", ["required action X"]),
         (
             replace(SHOWN, lockout=None, obstacles=(_ASKED,)),
-            "unknown: Redis is unavailable",
+            "unknown: Redis is unavailable; refused without pages",
             ["no e-mail: the profile requires it (realmgate user update)"],
         ),
         (
@@ -95,6 +95,25 @@ def test_whether_a_user_may_sign_in_is_told_with_reasons(
     assert [value for label, value in user_lines(shown, NOW) if not label] == reasons
 
 
+_PAGES = {"allowed": "allowed on pages", "asked": "pages ask first", "refused": "refused on pages"}
+
+
+@pytest.mark.parametrize("without", Effect)
+@pytest.mark.parametrize("pages", Effect)
+def test_both_ways_of_a_sign_in_are_shown(pages: Effect, without: Effect) -> None:
+    """Neither state hides the other, for each obstacle and without Redis."""
+    shown = replace(SHOWN, obstacles=(SignInObstacle("x", "x", pages, without),))
+    for each in (shown, replace(shown, lockout=None)):
+        ways, line = sign_in_document(each), _line(each, "sign-in")
+        first, second = ways["onPages"], ways["passwordGrant"]
+        begin = _PAGES.get(first, "unknown: Redis is unavailable")
+        if first == second:
+            assert line in {begin, first}
+        else:
+            assert line.startswith(begin)
+            assert line.endswith(f"; {second} without pages")
+
+
 def test_roles_are_told_with_what_they_bring() -> None:
     assert _line(SHOWN, "roles") == "staff, realm-management/view-users"
     assert _line(SHOWN, "effective roles") == "staff, account/view-profile"
@@ -110,10 +129,12 @@ def test_a_long_list_of_roles_is_shortened() -> None:
 
 def test_nothing_that_is_shown_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     """Attacks: names and attributes come from strangers, and end in an operator's terminal."""
-    user = replace(USER, attributes={"note": ("\x1b[2Jgone", "two\nlines", "\u202eflipped")})
+    user = replace(
+        USER, attributes={"note": ("\x1b[2Jgone", "two\nlines", "\u202eflipped", "a\u00a0b")}
+    )
     show_rows(user_lines(replace(SHOWN, user=user), NOW))
     shown = capsys.readouterr().out
-    assert "\\x1b[2Jgone, two\\nlines, \\u202eflipped" in shown
+    assert "\\x1b[2Jgone, two\\nlines, \\u202eflipped, a\u00a0b" in shown
     assert shown.count("\n") == len(list(user_lines(replace(SHOWN, user=user), NOW)))
 
 
