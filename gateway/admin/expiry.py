@@ -6,6 +6,7 @@ report is stored in the transaction that queues the mail, under a lock of the re
 once, however many workers and gateways there are.
 """
 
+import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
@@ -148,11 +149,12 @@ def _owner(stored: StoredCertificate) -> Owner:
 def _renewal(stored: StoredCertificate) -> Renewal:
     match stored.kind:
         case ExpiryKind.REALM_KEY:
-            return Renewal(RenewalKind.COMMAND, f"realmgate keys rotate --realm {stored.realm}")
-        case ExpiryKind.AUTHORITY:
-            client = "" if stored.client is None else f" --client {stored.client}"
-            command = f"realmgate certs authority add FILE --realm {stored.realm}{client}"
+            command = shlex.join(("realmgate", "keys", "rotate", "--realm", stored.realm))
             return Renewal(RenewalKind.COMMAND, command)
+        case ExpiryKind.AUTHORITY:
+            client = () if stored.client is None else ("--client", stored.client)
+            words = ("realmgate", "certs", "authority", "add", "FILE", "--realm", stored.realm)
+            return Renewal(RenewalKind.COMMAND, shlex.join((*words, *client)))
         case _:
             return Renewal(RenewalKind.CLIENT_ATTRIBUTES)
 

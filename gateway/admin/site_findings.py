@@ -4,6 +4,8 @@ A site may be written before what it names, so storing it refuses nothing of thi
 the doctor report it.
 """
 
+import json
+import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +19,7 @@ from gateway.domain.forward_auth import (
     Site,
     callback_of,
     unusable_setting,
+    usable_setting,
 )
 from gateway.domain.hosts import WILDCARD, is_below, without_port
 from gateway.domain.ports.storage import Stores
@@ -127,11 +130,17 @@ def _name_in(uri: str) -> str:
 
 def _of_realm(site: Site, name: str, *, exists: bool) -> SiteProblem:
     if exists:
-        text, remedy = "is disabled", f"realmgate realm update {name} --set enabled=true"
+        text, remedy = "is disabled", _command("realm", "update", name, "--set", "enabled=true")
     else:
         text = "does not exist"
-        remedy = f"realmgate realm create {name}, or another name in realms of the site"
+        create = _command("realm", "create", name)
+        remedy = f"{create}, or another name in realms of the site"
     return SiteProblem(SiteCheck.REALMS, f"The realm {name} of {_named(site)} {text}.", remedy)
+
+
+def _command(*words: str) -> str:
+    """Return a command line of this program; names in it are quoted for a shell."""
+    return shlex.join(("realmgate", *words))
 
 
 def _takes_sessions(site: Site) -> bool:
@@ -153,39 +162,42 @@ async def _of_client(stores: Stores, site: Site, realm: Realm, base: str) -> lis
                 check,
                 f"Rules of {of_site} accept sessions, and the site has no client: browsers cannot"
                 " sign in.",
-                f"realmgate guard set FILE --realm {realm.name} --create-client, or accepts without"
-                " session in its rules",
+                f"{_command('guard', 'set', 'FILE', '--realm', realm.name, '--create-client')}, or"
+                " accepts without session in its rules",
                 stops=False,
             )
         ]
     client = await stores.clients.find_by_client_id(realm.id, site.client)
-    update = f"realmgate client update {site.client} --realm {realm.name}"
+    on_realm = (site.client, "--realm", realm.name)
     if client is None:
-        uris = _quoted(callback_of(host) for host in site.hosts)
+        uris = _redirect_uris(callback_of(host) for host in site.hosts)
         return [
             SiteProblem(
                 check,
                 f"The client {site.client} of {of_site} does not exist in the realm {realm.name}:"
                 " browsers cannot sign in.",
-                f"realmgate client create {site.client} --realm {realm.name}"
-                f" --set 'redirectUris=[{uris}]'",
+                _command("client", "create", *on_realm, "--set", uris),
             )
         ]
     if not client.enabled:
         text = f"The client {site.client} of {of_site} is disabled: browsers cannot sign in."
-        return [SiteProblem(check, text, f"{update} --set enabled=true")]
+        remedy = _command("client", "update", *on_realm, "--set", "enabled=true")
+        return [SiteProblem(check, text, remedy)]
     unusable = unusable_setting(client)
     if unusable is not None:
         text = f"The client {site.client} of {of_site} cannot sign browsers in: {unusable}."
-        return [SiteProblem(check, text, update)]
+        remedy = _command("client", "update", *on_realm, "--set", usable_setting(client))
+        return [SiteProblem(check, text, remedy)]
     missing = missing_redirect_uris(site, client.redirects, base)
-    return [_of_redirect_uris(site, client, missing, update)] if missing else []
+    return [_of_redirect_uris(site, realm, client, missing)] if missing else []
 
 
 def _of_redirect_uris(
-    site: Site, client: Client, missing: Sequence[str], update: str
+    site: Site, realm: Realm, client: Client, missing: Sequence[str]
 ) -> SiteProblem:
     registered = client.redirects.patterns
+    on_realm = (client.client_id, "--realm", realm.name)
+    uris = _redirect_uris((*registered, *missing))
     wanted = set(map(_name_in, missing))
     near = [each for each in registered if _name_in(each) in wanted]
     if near:
@@ -196,13 +208,13 @@ def _of_redirect_uris(
         SiteCheck.REDIRECT_URIS,
         f"The client {client.client_id} of {_named(site)} lacks the redirect URI"
         f" {_listed(missing)} ({why}): a sign-in there ends with an error.",
-        f"{update} --set 'redirectUris=[{_quoted((*registered, *missing))}]'",
+        _command("client", "update", *on_realm, "--set", uris),
     )
 
 
-def _quoted(uris: Iterable[str]) -> str:
-    """Return the members of a JSON list; a host stands for those of a wildcard."""
-    return ", ".join(f'"{uri.replace("//*.", "//HOST.")}"' for uri in uris)
+def _redirect_uris(uris: Iterable[str]) -> str:
+    """Return the field for `--set`; a host stands for those of a wildcard."""
+    return f"redirectUris={json.dumps([uri.replace('//*.', '//HOST.') for uri in uris])}"
 
 
 _Exists = Callable[[Stores, Realm, str], Awaitable[bool]]
@@ -267,7 +279,7 @@ async def _of_requirements(
         )
         make = f"a {kind} of that name"
         if command:
-            make = f"realmgate {command} create {missing[0]} --realm {realms[0].name}"
+            make = _command(command, "create", missing[0], "--realm", realms[0].name)
         remedy = f"{make}, or another name in the rule"
         found.append(SiteProblem(SiteCheck.REQUIREMENTS, text, remedy, stops=stops))
     return found

@@ -7,6 +7,8 @@ there is no such site; 2 usage or bad input; 3 a store is unreachable.
 
 import re
 import ssl
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,6 +51,8 @@ _DECISIONS: Final = {
 }
 """Class of a decision -> its name in documents, and the status of the answer."""
 _LOCAL: Final = "127.0.0.1"
+_ATTEMPTS: Final = 5
+"""Reads of a client that others change at the same time."""
 
 
 @click.command(short_help="Explain the decision about a request.")
@@ -304,7 +308,22 @@ async def set_(operator: RealmOperator, file: str, *, create_client: bool) -> No
 
 
 async def _create_site_client(operator: RealmOperator, site: "Site") -> None:
-    """Create the client of a site, or add the redirect URIs that it lacks."""
+    """Create the client of a site, or add the redirect URIs that it lacks.
+
+    Raises PreconditionFailed for a client that others change again and again.
+    """
+    from gateway.domain.refusals import PreconditionFailed
+
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(PreconditionFailed):
+            return await _add_redirect_uris(operator, site)
+    return await _add_redirect_uris(operator, site)
+
+
+async def _add_redirect_uris(operator: RealmOperator, site: "Site") -> None:
+    """Add them to the client as it is stored; raises PreconditionFailed if it changes meanwhile."""
+    from gateway.admin.changes import entity_tag
+    from gateway.admin.clients.listing import load_client_document
     from gateway.admin.site_findings import missing_redirect_uris
     from gateway.representations.sites import render_site_client
 
@@ -312,6 +331,7 @@ async def _create_site_client(operator: RealmOperator, site: "Site") -> None:
     acting, administration = operator.acting, operator.clients.administration
     async with operator.services.database.read() as stores:
         known = await stores.clients.find_by_client_id(acting.realm.id, client_id)
+        loaded = None if known is None else await load_client_document(acting, stores, known)
     if known is None:
         await administration.create_client(acting, render_site_client(site, client_id))
         click.echo(f"client {client_id}: created")
@@ -320,9 +340,11 @@ async def _create_site_client(operator: RealmOperator, site: "Site") -> None:
     missing = missing_redirect_uris(site, known.redirects, public_url, listable=True)
     if missing:
         uris = [*known.redirects.patterns, *missing]
-        fields = {"redirectUris": uris}
         await administration.update_client(
-            acting, known.id, fields, approves_reach=known.reach.everything
+            replace(acting, if_match=entity_tag(loaded)),
+            known.id,
+            {"redirectUris": uris},
+            approves_reach=known.reach.everything,
         )
         click.echo(f"client {client_id}: added {', '.join(missing)}")
 

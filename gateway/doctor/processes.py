@@ -8,6 +8,7 @@ https://nginx.org/en/docs/control.html; proc(5)
 import http.client
 import json
 import os
+import shlex
 import socket
 import subprocess
 import time
@@ -256,7 +257,8 @@ def examine_nginx_process(
             Finding(
                 f"nginx runs with {each.main_file} (process {each.process}), and not with the"
                 f" examined {main_file}.",
-                f"realmgate doctor --nginx {each.main_file}, or start nginx with {main_file}",
+                f"realmgate doctor --nginx {shlex.quote(str(each.main_file))}, or start nginx with"
+                f" {shlex.quote(str(main_file))}",
             )
             for each in others
         )

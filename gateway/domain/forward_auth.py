@@ -428,16 +428,32 @@ _METHODS: Final = frozenset({"", "S256"})
 
 def unusable_setting(client: Client) -> str | None:
     """Return why an OpenID Connect client cannot be used, for logs and administrators, or None."""
+    found = _unusable(client)
+    return None if found is None else found[0]
+
+
+def usable_setting(client: Client) -> str:
+    """Return the field of the client's representation that mends `unusable_setting`."""
+    found = _unusable(client)
+    return "" if found is None else found[1]
+
+
+def _unusable(client: Client) -> tuple[str, str] | None:
+    """Return why the client cannot be used, and the field with a value that sites can use."""
     authorization, objects = client.authorization, client.request_objects
     if not client.standard_flow_enabled:
-        return "standardFlowEnabled is false, but sites use the standard flow"
+        reason = "standardFlowEnabled is false, but sites use the standard flow"
+        return reason, "standardFlowEnabled=true"
     if authorization.code_challenge_method not in _METHODS:
         method = authorization.code_challenge_method
-        return f"pkce.code.challenge.method is {method}, but sites use S256"
+        reason = f"pkce.code.challenge.method is {method}, but sites use S256"
+        return reason, 'attributes={"pkce.code.challenge.method": "S256"}'
     if authorization.exclude_issuer:
-        return "exclude.issuer.from.auth.response is true, but sites require iss"
+        reason = "exclude.issuer.from.auth.response is true, but sites require iss"
+        return reason, 'attributes={"exclude.issuer.from.auth.response": "false"}'
     if objects.allowed_parameters:
-        return f"request.object.required is {objects.required}, but sites sign no request"
+        reason = f"request.object.required is {objects.required}, but sites sign no request"
+        return reason, 'attributes={"request.object.required": "not required"}'
     return None
 
 

@@ -6,6 +6,7 @@ There is no administrator, the password of one expires, or the names of two user
 """
 
 import asyncio
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class ExpiringPassword:
     @property
     def remedy(self) -> str:
         """The command that sets another one."""
-        return f"realmgate user set-password {self.username} --realm {MASTER}"
+        return shlex.join(("realmgate", "user", "set-password", self.username, "--realm", MASTER))
 
 
 async def warn_at_start(database: Database, marks: OneTimeMarks, clock: Clock) -> None:

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
+from gateway.admin.clients import ClientAdministration
 from gateway.cli import main
 from tests.support.certificates import Zoo
 from tests.support.gateway_process import Gateway, GatewayFailed, start_gateway
@@ -379,3 +380,28 @@ def _administrator(shell: Shell) -> str:
 def test_a_file_that_is_missing_is_named(shell: Shell) -> None:
     done = shell.run("set", "missing.json", "--realm", "demo", code=2)
     assert "missing.json: No such file or directory" in done.output
+
+
+def test_redirect_uris_that_others_add_meanwhile_are_kept(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = {"Authorization": f"Bearer {_administrator(shell)}"}
+    path, uris = "/admin/realms/demo/clients", ["https://b.test/*", "https://a.test/*"]
+    update = ClientAdministration.update_client
+
+    async def after_another(
+        administration: Any, acting: Any, client: str, *given: Any, **more: Any
+    ) -> None:
+        """Let an administrator change the client between the reading and the writing."""
+        if uris:
+            body = {"redirectUris": [uris.pop()]}
+            assert shell.http.put(f"{path}/{client}", json=body, headers=headers).is_success
+        await update(administration, acting, client, *given, **more)
+
+    monkeypatch.setattr(ClientAdministration, "update_client", after_another)
+    text = json.dumps({**WIKI, "client": "intranet"})
+    done = shell.run("set", "-", "--realm", "demo", "--create-client", text=text)
+    callback = "https://wiki.example.org/.realmgate/callback"
+    assert f"client intranet: added {callback}" in done.stdout
+    (client,) = shell.http.get(path, params={"clientId": "intranet"}, headers=headers).json()
+    assert client["redirectUris"] == ["https://b.test/*", callback]
