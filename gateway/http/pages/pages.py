@@ -57,7 +57,7 @@ class Pages:
         self._accounts = accounts
 
     async def reply(self, view: View, visit: PageVisit, status: int = HTTPStatus.OK) -> Reply:
-        """Return the page as a response; without the database it lacks texts and link of the realm."""
+        """Return the page as a response; without the database the realm's texts are left out."""
         frame = await self._frame(visit)
         # A page that offers the same request again is shown in an outage: it asks no store.
         if PAGES[type(view)].leads_to_account and not getattr(view, "may_retry", False):
