@@ -191,15 +191,21 @@ Clients get 403, people a page of status 400. Keycloak: 13 (transport)
 """
 
 
-def error_view(error: Exception, request_id: str) -> ErrorPage:
-    """Return the page of an error, with a way back to the client that it is about."""
+_REPEATED_BY_LINKS: Final = frozenset({"GET", "HEAD"})
+
+
+def error_view(error: Exception, request_id: str, method: str) -> ErrorPage:
+    """Return the page of an error, with a way back to the client that it is about.
+
+    A link repeats no form: it would send a GET without what was typed.
+    """
     client = client_of(error)
     shown = None if client is None else client_display(client)
     return ErrorPage(
         message=_error_text(error),
         error_id=request_id,
         client=shown,
-        may_retry=isinstance(error, StoreUnavailable | Overloaded),
+        may_retry=method in _REPEATED_BY_LINKS and isinstance(error, StoreUnavailable | Overloaded),
     )
 
 
@@ -371,7 +377,7 @@ async def error_page(
     """
     if exchange.realm is None:
         return reply
-    view = error_view(error, exchange.request_id)
+    view = error_view(error, exchange.request_id, exchange.facts.method)
     preferences = locale_preferences(exchange, Parameters())
     status = page_status(error, reply.status)
     realm, client = exchange.realm.realm, client_of(error)

@@ -4,6 +4,7 @@ The console is that of the only realm beside `master`, and of `master` where the
 several. Other clients get the 404 of any URL that does not exist.
 """
 
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
@@ -23,16 +24,21 @@ _PATH: Final = "/"
 _METHODS: Final = ("GET", "HEAD")
 _COUNTED: Final = 3
 """Names of realms that are read: `master` and two more."""
+_KEPT: Final = timedelta(seconds=2)
+"""Any caller may ask: the names are read once in that time."""
 _VARY: Final[Headers] = ((b"vary", b"Accept"),)
 
 
 class HomeEndpoint(GuardedEndpoint):
-    """Redirects browsers."""
+    """Redirects browsers. Belongs to one event loop."""
 
     def __init__(self, database: Database, accounts: AccountLinks, context: RealmContext) -> None:
         super().__init__(_PATH, context.directory, context.log, methods=_METHODS, always=_VARY)
         self._database = database
         self._accounts = accounts
+        self._clock = context.clock
+        self._names: tuple[str, ...] = ()
+        self._read_again_at = datetime.min.replace(tzinfo=UTC)
 
     async def _answer(
         self,
@@ -53,10 +59,13 @@ class HomeEndpoint(GuardedEndpoint):
         return prose_error(HTTPStatus.NOT_FOUND, UNMATCHED)
 
     async def _candidates(self) -> tuple[str, ...]:
-        """Return the realms of which the first with a console is taken."""
-        async with self._database.read() as stores:
-            names = await stores.realms.list_names(_COUNTED)
-        others = [name for name in names if name != MASTER]
+        """Return the realms of which the first with a console is taken; raises StoreUnavailable."""
+        now = self._clock.now()
+        if now >= self._read_again_at:
+            async with self._database.read() as stores:
+                self._names = await stores.realms.list_names(_COUNTED)
+            self._read_again_at = now + _KEPT
+        others = [name for name in self._names if name != MASTER]
         return (*others, MASTER) if len(others) == 1 else (MASTER,)
 
 

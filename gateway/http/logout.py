@@ -158,7 +158,10 @@ class BrowserLogoutHandler:
         return Reply(page.status, (*page.headers, *cookies), page.body)
 
     async def cancel(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Lead back to the application that asked, or else to a page with a way on."""
+        """Lead back to the application that asked, or else to a page with a way on.
+
+        The session may have ended meanwhile, for instance in another tab.
+        """
         protocol = request.protocol
         protocol.event.withdraw()
         client = await self._logout.find_client(protocol)
@@ -168,12 +171,15 @@ class BrowserLogoutHandler:
         if home:
             location = (b"location", home.encode("ascii", "xmlcharrefreplace"))
             return Reply(HTTPStatus.SEE_OTHER, (location, _NOT_KEPT))
-        view = InfoPage(
-            message=LocalizedText("stillSignedInHint"),
-            title=LocalizedText("stillSignedIn"),
-            client=shown,
-        )
-        preferences = _preferences(request, await self._cookies.find_identity(request))
+        identity = await self._cookies.find_identity(request)
+        view: View = LoggedOutPage(client=shown)
+        if identity is not None:
+            view = InfoPage(
+                message=LocalizedText("stillSignedInHint"),
+                title=LocalizedText("stillSignedIn"),
+                client=shown,
+            )
+        preferences = _preferences(request, identity)
         return await self._pages.page(view, protocol.realm.realm, preferences, client=client)
 
     def _sealed(self, request: BrowserRequest, outcome: AskToLogOut) -> str:

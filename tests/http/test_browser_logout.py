@@ -203,6 +203,20 @@ def test_cancel_ends_nothing_and_leads_on(leaving: Recorded) -> None:
     assert leaving.events() == []
 
 
+def test_cancel_says_signed_in_of_a_session_alone(leaving: Recorded) -> None:
+    """A bookmark without a session, and a tab whose session another tab has ended."""
+    done = _sign_in(leaving)
+    path = f"{_LOGOUT}/logout-cancel"
+    for asked in ({"client_id": "app"}, {}):
+        answer = _ask(leaving, path=path, **asked)
+        assert "You are signed out" in answer.text
+        assert "still signed in" not in answer.text
+    _ask(leaving, done, id_token_hint=done.parameters["id_token"])
+    leaving.events()
+    assert "You are signed out" in _ask(leaving, done, path=path).text
+    assert leaving.events() == []
+
+
 def test_a_logout_without_parameters_ends_on_a_page(leaving: Recorded) -> None:
     """attacks: C23."""
     done = _sign_in(leaving)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.administered_realm import administered_realm
 from tests.support.administration import Administration, master
-from tests.support.gateway_process import start_gateway
+from tests.support.gateway_process import start_gateway, until
 from tests.support.wire import PUBLIC_URL
 
 _BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -38,15 +38,21 @@ def _realm(administration: Administration, path: str = "/") -> str:
     return str(parts[0])
 
 
+def _leads_to(administration: Administration, name: str) -> None:
+    """Wait for the realm: the names of the realms are remembered for a moment."""
+    until(lambda: _realm(administration) == name, f"the console is not that of {name}")
+
+
 def test_a_browser_is_led_to_the_console_of_the_only_realm(administration: Administration) -> None:
     for path in ("/", "/auth/"):
         assert _realm(administration, path) == "master"
     with administered_realm(administration, "home-one", {}) as realm:
-        assert _realm(administration) == "home-one"
+        _leads_to(administration, "home-one")
         page = administration.http.get("/realms/home-one/account/", headers=_BROWSER)
         assert (page.status_code, 'data-page-id="login-login"' in page.text) == (200, True)
         with administered_realm(administration, "home-two", {}):
-            assert _realm(administration) == "master"
+            _leads_to(administration, "master")
+        _leads_to(administration, "home-one")
         [account] = realm.get("clients?clientId=account")
         realm.change("PUT", f"clients/{account['id']}", {**account, "enabled": False})
         assert _realm(administration) == "master"

@@ -80,6 +80,7 @@ def test_without_sql_what_needs_it_is_503_and_the_rest_goes_on(
             http.post(protocol("r", "revoke"), data=SVC | {"token": token}),
             _token(http, {"client_id": "never seen"}),
             http.get("/realms/never-seen"),
+            http.get("/", headers={"Accept": "text/html"}),
             http.post(protocol("r", "token"), data=SVC, headers=certificate),
         ):
             assert refused.status_code == 503

@@ -115,6 +115,27 @@ def safe_image(url: str) -> str:
     return url if is_image(url) else ""
 
 
+_MOST_OF_LOGOS: Final = 4_096
+"""Characters of origins in the header, which proxies read in one buffer with all others."""
+
+
+def allowed_logos(urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the images that a page loads: the first ones of which the policy can name the origins.
+
+    Images without an origin, such as those of the gateway itself, are always among them.
+    """
+    left, origins, found = _MOST_OF_LOGOS, set[str](), []
+    for url in filter(None, map(safe_image, urls)):
+        origin = origin_of(url)
+        if origin is not None and origin not in origins:
+            if len(origin) >= left:
+                continue
+            left -= len(origin) + 1
+            origins.add(origin)
+        found.append(url)
+    return tuple(found)
+
+
 def safe_target(url: str) -> str:
     """Return a verified URL, of any scheme that runs nothing; else empty."""
     scheme = url.partition(":")[0].lower()

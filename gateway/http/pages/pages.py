@@ -40,11 +40,10 @@ class AccountLinks:
         self._public_url = public_url
 
     async def find_url(self, realm: Realm) -> str:
-        """Return the URL of the console; empty where it is off, or without the database."""
+        """Return the URL of the console; empty where it is off. Raises StoreUnavailable."""
         console = None
         if realm.enabled:
-            with suppress(StoreUnavailable):
-                console = await self._clients.find_usable_console(realm.id)
+            console = await self._clients.find_usable_console(realm.id)
         name = quote(realm.name, safe="")
         return "" if console is None else f"{self._public_url}/realms/{name}/account/"
 
@@ -60,8 +59,10 @@ class Pages:
     async def reply(self, view: View, visit: PageVisit, status: int = HTTPStatus.OK) -> Reply:
         """Return the page as a response; without the database the realm's texts are left out."""
         frame = await self._frame(visit)
-        if PAGES[type(view)].leads_to_account:
-            frame = replace(frame, account_url=await self._accounts.find_url(visit.realm))
+        # A page that offers the same request again is shown in an outage: it asks no store.
+        if PAGES[type(view)].leads_to_account and not getattr(view, "may_retry", False):
+            with suppress(StoreUnavailable):
+                frame = replace(frame, account_url=await self._accounts.find_url(visit.realm))
         return self._renderer.reply(view, frame, status)
 
     async def texts(self, visit: PageVisit) -> Texts:

@@ -50,6 +50,7 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.content_security_policy import (
     PageSources,
+    allowed_logos,
     origin_of,
     policy_headers,
     safe_image,
@@ -374,8 +375,9 @@ class ShownPage:
     qr_code: QrCode | None
     credential_name: str
     date_time: Callable[[datetime], str]
+    application_logos: tuple[str, ...] = ()
+    """The logos of `view.applications` that the page loads."""
     safe_link: Callable[[str], str] = safe_link
-    safe_image: Callable[[str], str] = safe_image
 
 
 class PageRenderer:
@@ -445,6 +447,9 @@ class PageRenderer:
             qr_code=qr_code(view.uri) if isinstance(view, ConfigureOtpPage) else None,
             date_time=partial(date_time, frame.locale),
             credential_name=_credential_name(view, texts),
+            application_logos=allowed_logos(
+                each.logo_url for each in getattr(view, "applications", ())
+            ),
         )
 
     def _has_texts(self, frame: PageFrame, design: Design) -> bool:
@@ -536,7 +541,7 @@ def _credential_name(view: View, texts: Texts) -> str:
 
 def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:
     images = [page.logo, page.dark_logo, page.client.logo if page.client else ""]
-    images += [safe_image(each.logo_url) for each in getattr(view, "applications", ())]
+    images += page.application_logos
     return PageSources(
         runs_script=kind.runs_script
         or bool(kind.scripts)

@@ -13,7 +13,7 @@ import pytest
 from gateway.domain.localization import LocalizedText, parse_messages
 from gateway.domain.realm import Localization, Realm, SecurityHeaders
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
-from gateway.http.pages.account_views import AccountView
+from gateway.http.pages.account_views import AccountView, ApplicationRow, HomePage
 from gateway.http.pages.page_values import ClientPage, Message, ShownApplication, View
 from gateway.http.pages.renderer import PAGES
 from gateway.http.pages.theme_check import SAMPLES
@@ -378,6 +378,29 @@ def test_links_of_a_client_are_shown_only_where_they_are_links() -> None:
 def test_a_logo_of_another_origin_is_allowed_by_its_pages_policy() -> None:
     view = LoginPage(action="/x", client=ShownApplication("a", logo_url="https://a.test:444/l.png"))
     assert "img-src 'self' data: https://a.test:444;" in policies(view)[1]
+
+
+def test_logos_of_many_hosts_leave_the_header_small() -> None:
+    """A proxy reads all headers into one buffer: a logo without a place in it is an icon."""
+    sample = SAMPLES["account-home"]
+    assert isinstance(sample, HomePage)
+    for length, count in ((253, 60), (25, 450), (60, 3_000), (12, 1)):
+        hosts = [f"{number:05}.".ljust(length - 5, "a") + ".test" for number in range(count)]
+        rows = tuple(
+            ApplicationRow(client_id=host, logo_url=f"https://{host}/{path}")
+            for host in hosts
+            for path in ("a.png", "b.png")
+        )
+        view = replace(sample, applications=(*rows, replace(rows[0], logo_url="/own.png")))
+        policy = policies(view)[1]
+        shown = html(view)
+        assert len(policy) < 4_500, (length, count)
+        loaded = re.findall(r'src="https://([^"/]+)/', shown)
+        assert set(loaded) == set(re.findall(r"https://([^ ;]+)", policy)), (length, count)
+        assert len(loaded) == 2 * min(count, len(set(loaded)))
+        assert set(loaded) == set(hosts[: len(set(loaded))])
+        assert len(set(loaded)) == count or len(policy) > 3_800
+        assert 'src="/own.png"' in shown
 
 
 def test_names_may_be_keys_of_texts() -> None:
