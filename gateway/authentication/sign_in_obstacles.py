@@ -85,14 +85,15 @@ def _of_account(
     if user.service_account_client is not None:
         text = "the account of a client, which signs in with the credentials of the client"
         yield SignInObstacle("service-account", text)
-    if is_locked_for_good(user) or failures.permanent:
+    counts_failures = may_be_locked_out(realm, user)
+    if is_locked_for_good(user) or (counts_failures and failures.permanent):
         yield SignInObstacle("locked", "locked out until it is unlocked")
         return
     try:
         require_usable_user(UserEntry(user, EffectiveRoles()))
     except NoLongerValid:
         yield SignInObstacle("disabled", "disabled")
-    if may_be_locked_out(realm, user) and failures.is_locked(now):
+    if counts_failures and failures.is_locked(now):
         yield SignInObstacle("locked", "locked out for some time")
 
 
@@ -140,13 +141,17 @@ _WORST_LAST: Final = (Effect.NONE, Effect.ASKED, Effect.REFUSED)
 def _effect_of_flow(flow: SignInFlow | None, held: frozenset[str], *, passkeys: bool) -> Effect:
     """Return what a flow comes to for a user with credentials of the types `held`.
 
-    Conditional sub-flows are not counted: most ask for what is set up. See `FlowRun`.
+    Conditional sub-flows are not counted beside other steps: most ask for what is set up. Alone,
+    one of them has to succeed. See `FlowRun`.
     """
     if flow is None:
         return Effect.REFUSED
-    effects = [_effect_of_step(step, held, passkeys=passkeys) for step in _counted_steps(flow)]
+    counted = _counted_steps(flow)
+    effects = [_effect_of_step(step, held, passkeys=passkeys) for step in counted or flow.steps]
+    if not counted:
+        return Effect.NONE if Effect.NONE in effects else Effect.REFUSED
     choose = min if flow.has_alternatives else max
-    return choose(effects, key=_WORST_LAST.index, default=Effect.REFUSED)
+    return choose(effects, key=_WORST_LAST.index)
 
 
 def _effect_of_step(step: FlowStep, held: frozenset[str], *, passkeys: bool) -> Effect:

@@ -1,5 +1,6 @@
 """Why the gateway accepts or refuses a certificate: trust, client authentication, the token."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -202,12 +203,15 @@ _REGISTER: Final = (
     "realmgate certs authority add registers an authority for the realm; REALMGATE_CLIENT_CA_FILE"
     " has those of the proxy"
 )
-_HINTS: Final = (
-    (OF_AN_AUTHORITY, _MAKE_LEAF),
-    (NO_LIST, _ADD_LIST),
-    (UNKNOWN_ISSUER, _REGISTER),
+_HINTS: Final = tuple(
+    (re.compile(pattern, re.DOTALL), hint)
+    for pattern, hint in (
+        (rf"{re.escape(OF_AN_AUTHORITY)}.*", _MAKE_LEAF),
+        (rf"{re.escape(NO_LIST)}.*", _ADD_LIST),
+        (rf"(it is self-signed: )?the issuer .* {re.escape(UNKNOWN_ISSUER)}", _REGISTER),
+    )
 )
-"""What to do, by a part of the reason."""
+"""What to do, by the whole reason: names inside it are those of a stranger's certificate."""
 LONGEST_INPUT: Final = 64 * 1024
 """Bytes of the certificate and of the certificates that were sent with it."""
 _NO_ACCOUNT: Final = "the client has no service account, so it gets no token in its own name"
@@ -349,7 +353,7 @@ class CertificateExplainer:
 
 def _hint(reason: str) -> str | None:
     """Return what to do about a certificate that is not trusted; None where the reason says it."""
-    return next((hint for part, hint in _HINTS if part in reason), None)
+    return next((hint for pattern, hint in _HINTS if pattern.fullmatch(reason)), None)
 
 
 def _failed(result: PathResult, certificate: ClientCertificate, now: datetime) -> Step:

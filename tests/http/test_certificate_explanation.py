@@ -219,6 +219,27 @@ def test_an_explanation_changes_nothing(realm: AdministeredRealm) -> None:
     realm.change("PUT", "clients/fleet-id", client)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "it is not known",
+        "it is an authority's certificate",
+        "there is no revocation list",
+        "the issuer is not known",
+    ],
+)
+def test_a_hint_belongs_to_the_reason_and_to_no_name(realm: AdministeredRealm, name: str) -> None:
+    """A name of a certificate may have the words of another reason."""
+    root = issue(name, None, CA)
+    realm.change("POST", "certificates/authorities", {"certificate": root.pem})
+    refused = explain(realm, issue("probe", issue(name, None, CA)).pem, "probe")
+    assert refused["reason"].endswith(f"no path leads over CN={name} to a trusted root")
+    assert refused["note"] is None
+    strange = explain(realm, issue("probe", issue(f"{name} here", None, CA)).pem, "probe")
+    assert strange["reason"].endswith(f"the issuer CN={name} here is not known")
+    assert "realmgate certs authority add" in strange["note"]
+
+
 def test_input_that_is_no_certificate_is_refused(realm: AdministeredRealm) -> None:
     inputs: tuple[object, ...] = (
         {},

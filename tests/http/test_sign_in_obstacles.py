@@ -56,6 +56,43 @@ REALMS: dict[str, dict[str, Any]] = {
     "verifying": {"verifyEmail": True},
     "expiring": {"passwordPolicy": f"{CHEAP_PASSWORDS} and forceExpiredPasswordChange(30)"},
     "free": {"attributes": {"userProfileEnabled": "false"}},
+    "conditional": {
+        "browserFlow": "second",
+        "directGrantFlow": "second-grant",
+        "authenticationFlows": [
+            flow(
+                "second",
+                step("REQUIRED", 10, authenticator="auth-username-password-form"),
+                sub_flow("second either", "REQUIRED", 20),
+                top=True,
+            ),
+            flow(
+                "second either",
+                sub_flow("second code", "CONDITIONAL", 10),
+                sub_flow("second key", "CONDITIONAL", 20),
+            ),
+            *(
+                flow(
+                    f"second {name}",
+                    step("REQUIRED", 10, authenticator="conditional-user-configured"),
+                    step("REQUIRED", 20, authenticator=authenticator),
+                )
+                for name, authenticator in (
+                    ("code", "auth-otp-form"),
+                    ("key", "auth-recovery-authn-code-form"),
+                    ("grant code", "direct-grant-validate-otp"),
+                )
+            ),
+            flow(
+                "second-grant",
+                step("REQUIRED", 10, authenticator="direct-grant-validate-username"),
+                step("REQUIRED", 20, authenticator="direct-grant-validate-password"),
+                sub_flow("second grant", "REQUIRED", 30),
+                top=True,
+            ),
+            flow("second grant", sub_flow("second grant code", "CONDITIONAL", 10)),
+        ],
+    },
     "without-password": {
         "browserFlow": "keys",
         "directGrantFlow": "nothing",
