@@ -13,7 +13,7 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.fair_share import caller_address
 from gateway.domain.ports.lookups import Directory
-from gateway.domain.ports.observability import Metrics, Tracer
+from gateway.domain.ports.observability import Metrics, SecurityEvent, Tracer
 from gateway.domain.realm import MASTER, SecurityHeaders
 from gateway.http.edge import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import reply_for
@@ -68,7 +68,7 @@ class EdgeMiddleware:
             f"ignored {what} from {facts.remote_address}: {facts.ignored}",
         )
 
-    def _security_event(self, kind: str, exchange: Exchange, reason: str) -> None:
+    def _security_event(self, kind: SecurityEvent, exchange: Exchange, reason: str) -> None:
         self._metrics.security_event(kind)
         self._log.warning("security", kind=kind, reason=reason, request_id=exchange.request_id)
 

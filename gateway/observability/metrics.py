@@ -17,6 +17,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from gateway.domain.ports.observability import SECURITY_EVENTS, SecurityEvent
+
 OTHER = "other"
 MOST_REALMS = 1_000
 
@@ -50,6 +52,9 @@ class PrometheusMetrics:
         self._events = Counter(
             "realmgate_security_events", "What an attack would cause.", ("kind",), registry=own
         )
+        for kind in SECURITY_EVENTS:
+            # rate() and increase() of Prometheus miss the first event of a series that is new.
+            self._events.labels(kind)
         self._realms: set[str] = set()
         # Looking up a child by labels costs more than counting: cache the children.
         self._counted: dict[tuple[str, str, int], Counter] = {}
@@ -79,7 +84,7 @@ class PrometheusMetrics:
             counter = self._granted[key] = self._grants.labels(*key)
         counter.inc()
 
-    def security_event(self, kind: str) -> None:
+    def security_event(self, kind: SecurityEvent) -> None:
         self._events.labels(kind).inc()
 
 

@@ -416,6 +416,31 @@ def test_unknown_client_scopes_are_left_out_and_reported(realms: Administration)
         assert "lost: defaultDefaultClientScopes (1: `lost`)" in output
 
 
+def test_clients_whose_tokens_have_no_subject_are_reported(realms: Administration) -> None:
+    """A file without client scopes gets the built-in ones, so that no migration adds `basic`."""
+    usual = ["web-origins", "acr", "roles", "profile", "email"]
+    mapper = {"name": "sub", "protocol": "openid-connect", "protocolMapper": "oidc-sub-mapper"}
+    clients = [
+        {"clientId": "usual", "defaultClientScopes": usual},
+        {"clientId": "on-request", "optionalClientScopes": ["basic"]},
+        {"clientId": "empty", "defaultClientScopes": []},
+        {"clientId": "defaults"},
+        {"clientId": "with-basic", "defaultClientScopes": [*usual, "basic"]},
+        {"clientId": "mapped", "defaultClientScopes": usual, "protocolMappers": [mapper]},
+        {"clientId": "bearer", "bearerOnly": True, "defaultClientScopes": usual},
+        {"clientId": "sp", "protocol": "saml", "defaultClientScopes": ["role_list"]},
+    ]
+    without = {"clients.defaultClientScopes": (3, ["usual", "on-request", "empty"])}
+    file = {"realm": "subjects", "keycloakVersion": "24.0.5", "clients": clients}
+    for command, status in (("plan", 1), ("import", 0)):
+        output = run_command(realms, json.dumps(file), command, "--output", "json", status=status)
+        (one,) = json.loads(output[output.index("[") : output.rindex("]") + 1])
+        assert _named(one["report"], "needsYou") == without, command
+    migrated = {**file, "realm": "subjects-migrated", "clientScopes": []}
+    output = run_command(realms, json.dumps(migrated), "import")
+    assert "no mapper adds `sub`" not in output
+
+
 def test_a_strict_import_of_a_lossy_file_imports_nothing(realms: Administration) -> None:
     lossy = json.dumps({"realm": "strictly", "identityProviders": [{"alias": "google"}]})
     for command in ("import", "apply", "plan"):

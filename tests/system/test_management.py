@@ -1,6 +1,7 @@
 """Health and metrics: what an operator's probes and Prometheus are told."""
 
 import base64
+import re
 import secrets
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -164,6 +165,19 @@ def test_methods_from_outside_do_not_become_labels(gateway: Gateway) -> None:
     metrics = gateway.metrics()
     assert "BREW" not in metrics
     assert 'method="other"' in metrics
+
+
+def test_every_kind_of_security_event_starts_at_zero(tmp_path: Path, seed: Path) -> None:
+    """`increase()` misses the first event of a series that did not exist before it."""
+    page = (ROOT / "docs/monitoring.md").read_text(encoding="utf-8")
+    table = page.partition("| `kind` of a security event |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1] for line in table.splitlines()[2:]]
+    kinds = [kind for row in rows for kind in re.findall(r"`([a-z_]+)`", row)]
+    assert len(kinds) >= 8
+    with start_gateway(tmp_path, seed=seed) as gateway:
+        metrics = gateway.metrics().splitlines()
+    for kind in kinds:
+        assert f'realmgate_security_events_total{{kind="{kind}"}} 0.0' in metrics, kind
 
 
 def test_only_grants_that_exist_become_labels(gateway: Gateway) -> None:

@@ -330,6 +330,40 @@ def _masked_secrets(context: _Context) -> Iterator[Finding]:
     yield from found_names(FindingKind.NEEDS_YOU, "clients.secret", names, sentence)
 
 
+def _clients_without_subject(context: _Context) -> Iterator[Finding]:
+    """Find clients whose access tokens have no `sub`.
+
+    A file without client scopes gets the built-in ones, `basic` among them, so that the migration
+    to version 25 adds `basic` to no client.
+    Keycloak: RealmManager.importRealm, MigrateTo25_0_0.migrateRealm
+    """
+    if context.document.get("clientScopes") is not None:
+        return
+    names = [
+        _name_of_client(client)
+        for client in context.clients
+        if client.get("clientId") in context.new_clients and _has_no_subject(client)
+    ]
+    sentence = (
+        "the file has no clientScopes, and no mapper adds `sub` to access tokens of these clients, "
+        "as in Keycloak from 25 on: add the client scope `basic`"
+    )
+    member = "clients.defaultClientScopes"
+    yield from found_names(FindingKind.NEEDS_YOU, member, names, sentence)
+
+
+def _has_no_subject(client: Mapping[str, Any]) -> bool:
+    lists = [client.get(f"{kind}ClientScopes") for kind in ("default", "optional")]
+    if lists == [None, None] or client.get("bearerOnly") is True:
+        return False
+    mappers = [each.get("protocolMapper") for each in _objects(client.get("protocolMappers"))]
+    return (
+        client.get("protocol", "openid-connect") == "openid-connect"
+        and "basic" not in _texts(lists[0])
+        and "oidc-sub-mapper" not in mappers
+    )
+
+
 def _name_of_client(client: Mapping[str, Any]) -> str:
     return str(client.get("clientId", ""))
 
@@ -436,6 +470,7 @@ _CHECKS: Final[tuple[Callable[[_Context], Iterator[Finding]], ...]] = (
     _user_members,
     _renamed_accounts,
     _clients_without_effect,
+    _clients_without_subject,
     _names_of_gateway,
     _switches,
     _unknown_members,

@@ -3,7 +3,19 @@
 Spec: W3C Trace Context §3
 """
 
-from typing import Protocol
+from typing import Final, Literal, Protocol, get_args
+
+SecurityEvent = Literal[
+    "failed_login",
+    "temporary_lockout",
+    "permanent_lockout",
+    "address_lockout",
+    "untrusted_certificate_header",
+    "untrusted_proxy_headers",
+    "malformed_proxy_headers",
+    "user_event_dropped",
+]
+SECURITY_EVENTS: Final[tuple[SecurityEvent, ...]] = get_args(SecurityEvent)
 
 
 class Metrics(Protocol):
@@ -15,8 +27,8 @@ class Metrics(Protocol):
     def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
         """Count one token request; outcome is `issued` or the OAuth error code."""
 
-    def security_event(self, kind: str) -> None:
-        """Count one security event, such as `untrusted_certificate_header`."""
+    def security_event(self, kind: SecurityEvent) -> None:
+        """Count one security event."""
 
 
 class RequestTrace(Protocol):
