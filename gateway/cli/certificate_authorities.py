@@ -4,6 +4,7 @@ Exit codes: 0 done; 1 there is no such authority, or it is there already; 2 usag
 3 a store is unreachable.
 """
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, TextIO
 
@@ -92,7 +93,7 @@ def _note_first_anchor(operator: RealmOperator, client_id: str | None) -> None:
     elif realm.certificates.trust.gateway_authorities is None:
         text = (
             f"In the realm {realm.name} the anchors of REALMGATE_CLIENT_CA_FILE do not count any"
-            f" more. To keep them: realmgate realm update {realm.name} --set"
+            f" more. To keep them: realmgate realm update {shlex.quote(realm.name)} --set"
             """ 'attributes={"realmgate.certificates.gatewayAuthorities": "true"}'"""
         )
     else:

@@ -7,6 +7,7 @@ arrive within two seconds.
 import asyncio
 import json
 import re
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -264,7 +265,8 @@ class _Log:
         events, realm = self.operator.acting.realm.events, self.operator.acting.realm.name
         field = "adminEventsEnabled" if self.admin else "eventsEnabled"
         if not (events.admin_enabled if self.admin else events.enabled):
-            command = f"realmgate event config update --realm {realm} --set {field}=true"
+            words = ("realmgate", "event", "config", "update", "--realm", realm)
+            command = shlex.join((*words, "--set", f"{field}=true"))
             click.echo(f"{realm} does not record these events: {command}", err=True)
 
     async def show_followed(self, found: list[Document], output: str) -> None:

@@ -323,7 +323,7 @@ async def _create_site_client(operator: RealmOperator, site: "Site") -> None:
 async def _add_redirect_uris(operator: RealmOperator, site: "Site") -> None:
     """Add them to the client as it is stored; raises PreconditionFailed if it changes meanwhile."""
     from gateway.admin.changes import entity_tag
-    from gateway.admin.clients.listing import load_client_document
+    from gateway.admin.clients import load_client_document
     from gateway.admin.site_findings import missing_redirect_uris
     from gateway.representations.sites import render_site_client
 

@@ -211,15 +211,15 @@ def _reasons(shown: "UserSummary", now: datetime) -> Iterator[str]:
         if each.code == "locked":
             text = _locked(shown, now)
         command = _REMEDIES.get(each.code)
-        yield f"{text} (realmgate user {command})" if command else text
+        yield f"{text} ({command})" if command else text
 
 
 _REMEDIES = {
-    "locked": "unlock",
-    "disabled": "enable",
-    "no-credential": "set-password",
-    "password-expired": "set-password",
-    "profile": "update",
+    "locked": "realmgate user unlock",
+    "disabled": "realmgate user enable",
+    "no-credential": "realmgate user set-password",
+    "password-expired": "realmgate user set-password",
+    "profile": "realmgate user update",
 }
 """The commands of `realmgate user` that remove obstacles."""
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         clients_out_of_reach,
         get_client,
         has_roles,
+        load_client_document,
         require_may_widen_scope,
     )
     from gateway.admin.clients.nodes_and_devices import ClientDevices, ClientNodes
