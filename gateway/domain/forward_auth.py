@@ -399,7 +399,10 @@ class Unauthenticated:
 
 @dataclass(frozen=True, slots=True)
 class ForbiddenRequest:
-    """403 in any case; `identity` of a known caller, `error` by RFC 6750 §3.1 or None."""
+    """403 in any case; `identity` of a known caller, `error` by RFC 6750 §3.1 or None.
+
+    `is_unclaimed`: no site has the host of the request.
+    """
 
     reason: Reason
     explanation: str
@@ -407,6 +410,7 @@ class ForbiddenRequest:
     rule: Rule | None = None
     identity: AssertedIdentity | None = None
     error: str | None = None
+    is_unclaimed: bool = False
 
 
 Decision = Allowed | Unauthenticated | ForbiddenRequest

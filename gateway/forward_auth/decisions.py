@@ -281,7 +281,9 @@ def find_rule(
     try:
         found = table.find_site(target.host, server, target.scheme)
     except UnknownServer as refusal:
-        return ForbiddenRequest(Reason.UNKNOWN_HOST, str(refusal))
+        return ForbiddenRequest(
+            Reason.UNKNOWN_HOST, str(refusal), is_unclaimed=refusal.is_unclaimed
+        )
     site, rule = found.site, found.find_rule(target)
     if rule is None:
         return ForbiddenRequest(Reason.NO_RULE, f"no rule of {site.name} matches the request", site)

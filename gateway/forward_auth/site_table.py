@@ -91,7 +91,14 @@ class _RuleTrie:
 
 
 class UnknownServer(Exception):
-    """No site has the request's host, or the proxy's server is not the site's; `str()` says why."""
+    """No site has the request's host, or the proxy's server is not the site's; `str()` says why.
+
+    `is_unclaimed`: no site at all has the host, also none whose claim is contested.
+    """
+
+    def __init__(self, explanation: str, *, is_unclaimed: bool = False) -> None:
+        super().__init__(explanation)
+        self.is_unclaimed = is_unclaimed
 
 
 class ProtectedSite:
@@ -147,7 +154,9 @@ class SiteTable:
         """
         found = self._of_host(host, scheme)
         if found is None:
-            raise UnknownServer(self._why_unknown(host))
+            contest = self._find_contest(host)
+            explanation = contest or f"no site has the host {host}"
+            raise UnknownServer(explanation, is_unclaimed=contest is None)
         if server is not None:
             of_server = self._alone.get(server.name) or self._of_server(server, scheme)
             if of_server is not found:
@@ -182,12 +191,11 @@ class SiteTable:
         names = (name, *wildcards_of(name)) if self._has_wildcards else (name,)
         return next(filter(None, map(self._by_name.get, names)), ())
 
-    def _why_unknown(self, host: str) -> str:
+    def _find_contest(self, host: str) -> str | None:
+        """Return who claims the host, None where it is not contested."""
         name = without_port(host)
-        for each in (name, *wildcards_of(name)):
-            if each in self.contested:
-                return self.contested[each]
-        return f"no site has the host {host}"
+        found = map(self.contested.get, (name, *wildcards_of(name)))
+        return next(filter(None, found), None)
 
     def _why_another(
         self, server: ProxyServer, of_server: ProtectedSite | None, found: ProtectedSite

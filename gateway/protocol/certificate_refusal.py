@@ -31,7 +31,7 @@ _ABOUT_THE_LEAF: Final = re.compile(
 """Reasons of a path search that name nothing but the certificate itself."""
 _NO_PATH: Final = "No trusted authority is known here that leads to its issuer."
 _OF_AUTHORITIES: Final = (
-    (re.compile("no path leads over .*", re.DOTALL), _NO_PATH),
+    (re.compile("no path (leads over|was found by) .*", re.DOTALL), _NO_PATH),
     (
         re.compile(".* may not issue for .*", re.DOTALL),
         "Its authority may not issue for its names.",
@@ -50,6 +50,7 @@ _LIST_TOO_OLD: Final = (
     "The revocation list of this server is out of date, so its certificates are not accepted."
 )
 _REALM_ALONE: Final = "This realm accepts it, but this address accepts other issuers only."
+_OF_MASTER: Final = "The gateway accepts it, but this address accepts other issuers only."
 _GATEWAY_ALONE: Final = "The gateway knows the authority that issued it, but this server does not."
 _FILES_DIFFER: Final = (
     "Tell the administrator of this service, who has to add that authority to those of nginx"
@@ -74,6 +75,7 @@ _PHRASES: Final[Mapping[str, tuple[Step, str]]] = {
     ),
     "unable to verify the first certificate": (Step.PATH, _NO_PATH),
     "unable to get local issuer certificate": (Step.PATH, _NO_PATH),
+    "unable to get issuer certificate": (Step.PATH, _NO_PATH),
     "self-signed certificate": (Step.PATH, _SELF_SIGNED),
     "self signed certificate": (Step.PATH, _SELF_SIGNED),
     "self-signed certificate in certificate chain": (Step.PATH, _NO_PATH),
@@ -215,13 +217,16 @@ class RefusalExplainer:
     async def explain(
         self, evidence: CertificateEvidence, realm_name: str | None
     ) -> CertificateRefusal:
-        """Explain by the realm's anchors; outside of enabled realms by those of the settings."""
+        """Explain by anchors and deny list of the realm; outside of enabled realms by master's."""
         now = self._clock.now()
         entry = None if realm_name is None else await self._directory.realm(realm_name)
-        if entry is None or not entry.realm.enabled:
+        is_asked = entry is not None and entry.realm.enabled
+        if not is_asked:
             entry = await self._directory.realm(MASTER)
         found = None if entry is None else await self._in_realm(evidence, entry.realm, now)
         refusal = found or _in_words(evidence)
+        if refusal.sentence == _REALM_ALONE and not is_asked:
+            refusal = replace(refusal, sentence=_OF_MASTER)
         return replace(refusal, advice=self._advice(refusal), words=_words(evidence))
 
     def _advice(self, refusal: CertificateRefusal) -> str:
@@ -316,7 +321,7 @@ def _late(
     elif path.holds_at(now):
         return None
     else:
-        sentence = "The certificate of one of its authorities is out of its time."
+        sentence = "The certificate of one of its authorities is expired or not valid yet."
     return _refusal(Step.VALIDITY, sentence, leaf)
 
 

@@ -24,8 +24,8 @@ find_python() {
     return 1
 }
 
-# Prints "3.13.5 PATH" of every interpreter from 3.11 on, the newest last: those of PATH, pyenv, uv
-# and /opt. Of two of one version that of PATH is the last one.
+# Prints "3.13.5 PATH" of every interpreter from 3.11 on, the newest last: those of /opt, uv, pyenv,
+# /usr/local/bin and /usr/bin. Of two of one version that of /usr/bin is the last one.
 list_interpreters() {
     local candidate
     for candidate in \

@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from hashlib import sha256
+from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
@@ -198,6 +199,15 @@ def test_a_program_without_a_site_reads_the_reason_as_json(
     document = found.json()
     assert set(document) == {"error", "error_description", "request_id"}
     assert words in document["error_description"]
+
+
+def test_a_page_without_a_site_looks_like_those_of_nginx(protected: Protected) -> None:
+    template = Path("nginx/realmgate/error-page.conf").read_text()
+    style = template.partition("$realmgate_error_style '\n")[2].partition("\n';")[0]
+    (mark,) = re.findall('<header class="brand">.*</header>', template)
+    page = protected.ask("/home//x", headers=_NAVIGATION).text
+    assert f"<style>{style}\n</style>" in page
+    assert mark in page
 
 
 def test_no_refusal_is_an_empty_page_for_a_browser(protected: Protected) -> None:

@@ -26,6 +26,7 @@ from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import start_gateway
 from tests.support.nginx import PROXY_SECRET, Edge, RunningNginx, start_nginx
 
+OF_MASTER: Final = issue("master root", None, CA)
 OF_THE_REALM: Final = issue("authority of the realm", None, CA)
 """nginx does not know it."""
 REALM: Final = {
@@ -33,6 +34,11 @@ REALM: Final = {
     "enabled": True,
     "certificateAuthorities": [{"certificate": OF_THE_REALM.pem}],
     "attributes": {"realmgate.certificates.gatewayAuthorities": "true"},
+}
+MASTER: Final = {
+    **REALM,
+    "realm": "master",
+    "certificateAuthorities": [{"certificate": OF_MASTER.pem}],
 }
 SPEAKING: Final = {
     **REALM,
@@ -68,7 +74,7 @@ def nginx(
 ) -> Iterator[RunningNginx]:
     """Run nginx in front of a gateway that has the same authorities."""
     folder, certificates = tmp_path_factory.mktemp("refusals"), edge_certificates.folder
-    (folder / "realm.json").write_text(json.dumps([REALM, SPEAKING]))
+    (folder / "realm.json").write_text(json.dumps([REALM, SPEAKING, MASTER]))
     socket_address = f"unix:{folder / 'state/run/gateway.sock'}"
     with (
         start_nginx(folder, certificates, [socket_address], proxy_secret=PROXY_SECRET) as running,
@@ -126,6 +132,11 @@ def test_an_accepted_certificate_is_directed_to_another_address(
     assert "optional_no_ca" in answer["error_description"]
     outside = get(nginx, pair, "/", PROGRAM).json()
     assert "No trusted authority is known here" in outside["error_description"]
+    pair = _written(issue("clerk", OF_MASTER), tmp_path / "clerk")
+    outside = get(nginx, pair, "/", PROGRAM).json()
+    assert "The gateway accepts it, but this address accepts" in outside["error_description"]
+    inside = get(nginx, pair, "/realms/master/account/", PROGRAM).json()
+    assert "This realm accepts it, but this address accepts" in inside["error_description"]
 
 
 def test_people_get_a_page_without_anything_to_load(
@@ -373,7 +384,7 @@ def test_chain_list_and_revocation_have_texts_of_their_own(
             assert "send its intermediate certificates" not in answer["error_description"]
             assert ("do not reach this service" in answer["error_description"]) == (kind == "chain")
             page = get(unlisted, written[kind], path, BROWSER).text
-            assert f"<dt>The server says</dt><dd>{answer['proxy_reason']}</dd>" in page
+            assert f'<dd><bdi lang="en">{answer["proxy_reason"]}</bdi></dd>' in page
 
 
 def test_the_static_page_repeats_the_words_of_the_check(
@@ -392,8 +403,22 @@ def test_the_static_page_repeats_the_words_of_the_check(
             assert f"The check ended with: {said}" in page, kind
             assert ("(unable to " in page) is (kind in {"unknown CA", "self-signed"}), kind
             assert "send its intermediate certificates" not in page, kind
+        for language in ("de", "fr", "es", "ja", "ar"):
+            headers = BROWSER | {"Accept-Language": language}
+            for kind, words in _OF_OPENSSL.items():
+                page = get(nginx, edge_certificates.pair(kind), "/", headers).text
+                assert f'<html lang="{language}"' in page
+                shown = rf"<bdi lang='en' dir='ltr'>{words}</bdi>"
+                assert re.search(shown, page), (language, kind)
+                text = re.sub(r"(?s)<style.*?</style>|<bdi lang='en'.*?</bdi>|<[^>]*>", "", page)
+                assert not re.search(r"The check|is not known|administrator", text), language
 
 
+_OF_OPENSSL: Final = {
+    "expired": "certificate has expired",
+    "revoked": "certificate revoked",
+    "unknown CA": "unable to [a-zA-Z ]+",
+}
 _UNKNOWN: Final = "path: No trusted authority is known here that leads to its issuer."
 _ALONE: Final = "path: It is self-signed, and no authority here has issued it."
 EVERY_KIND: Final = {

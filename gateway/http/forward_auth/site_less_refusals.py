@@ -48,6 +48,13 @@ _UNREADABLE: Final = RefusalText(
     " every address of this host is refused, its administrator finds the reason in the log of the"
     " gateway, by the request id.",
 )
+_NOT_SERVED: Final = RefusalText(
+    "unknown_host",
+    "This host is not served here",
+    "Server and site do not belong together, or several sites claim the host.",
+    "Check the address for a typing mistake. If it is right, its administrator finds the reason in"
+    " the log of the gateway, by the request id.",
+)
 _UNFINISHED: Final = RefusalText(
     "temporarily_unavailable",
     "This address is not set up completely",
@@ -62,6 +69,8 @@ def refusal_text(refusal: Unauthenticated | ForbiddenRequest, host: str) -> Refu
         return _UNFINISHED
     if refusal.reason is Reason.AMBIGUOUS_REQUEST:
         return _UNREADABLE
+    if isinstance(refusal, ForbiddenRequest) and not refusal.is_unclaimed:
+        return _NOT_SERVED
     try:
         shown = canonical_host(host)
     except AmbiguousTarget:

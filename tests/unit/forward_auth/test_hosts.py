@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.forward_auth import OriginalRequest, PathPattern, Rule, Site
+from gateway.domain.forward_auth import (
+    ForbiddenRequest,
+    OriginalRequest,
+    PathPattern,
+    Reason,
+    Rule,
+    Site,
+)
 from gateway.domain.hosts import (
     AmbiguousTarget,
     HostOwners,
@@ -19,6 +26,7 @@ from gateway.domain.hosts import (
 )
 from gateway.forward_auth.decisions import find_rule
 from gateway.forward_auth.site_table import SiteTable, settled_table
+from gateway.http.forward_auth.site_less_refusals import refusal_text
 
 SAME = [
     *("app.example.org", "APP.Example.ORG", "app.example.org:443", "aPP.example.org:443"),
@@ -322,3 +330,34 @@ def test_a_wildcard_of_a_site_is_no_host_of_a_request() -> None:
         (("a.example.org",), "b.a.example.org", False),
     ):
         assert is_host_of(hosts, host) is expected
+
+
+@pytest.mark.parametrize(
+    ("host", "server", "is_unclaimed"),
+    [
+        ("nowhere.example.org", "nowhere.example.org", True),
+        ("wiki.example.org:8443", "wiki.example.org", True),
+        ("wiki.example.org", "shop.example.org", False),
+        ("wiki.example.org", "elsewhere.example.org", False),
+        ("taken.example.org", "taken.example.org", False),
+        ("a.taken.example.org", "a.taken.example.org", False),
+    ],
+)
+def test_no_site_has_the_host_is_said_where_it_holds(
+    host: str, server: str, *, is_unclaimed: bool
+) -> None:
+    """A host of another server of nginx, and one that two realms claim, have sites."""
+    of_realms = [
+        _site("wiki", "one", "wiki.example.org", "taken.example.org", "*.taken.example.org"),
+        _site("shop", "two", "shop.example.org", "taken.example.org", "*.taken.example.org"),
+    ]
+    table = settled_table([], of_realms)
+    found = find_rule(table, OriginalRequest("GET", "https", host, "/", f"{server}:443"))
+    assert isinstance(found, ForbiddenRequest)
+    assert (found.reason, found.is_unclaimed) == (Reason.UNKNOWN_HOST, is_unclaimed)
+    text = refusal_text(found, host)
+    assert (f"No protected site has the host {host}." == text.sentence) is is_unclaimed
+    assert ("site at this address" in text.title) is is_unclaimed
+    for name in ("wiki", "shop", "one", "two", "elsewhere"):
+        if name not in host:
+            assert name not in f"{text.title} {text.sentence} {text.advice}"

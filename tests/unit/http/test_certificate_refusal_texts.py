@@ -4,10 +4,12 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+import gateway
 from gateway.domain.localization import ENGLISH, Catalog
 from gateway.domain.realm import Localization, Realm
 from gateway.http.certificate_refusal import RefusalPage
@@ -26,6 +28,8 @@ REALM: Final = Realm(
     localization=Localization(enabled=True, supported_locales=LOCALES),
     attributes={"realmgate.login.accentColor": "#0f766e", "realmgate.contact": "pki@example.com"},
 )
+_OF_AUTHORITIES: Final = vars(certificate_refusal)["_OF_AUTHORITIES"]
+_PHRASES: Final = vars(certificate_refusal)["_PHRASES"]
 _SENTENCE: Final = re.compile(r"[A-Z].* .*\.")
 
 
@@ -54,8 +58,10 @@ def _sentences() -> Iterator[str]:
         yield from _sentences_in(value)
     at = f"{datetime(2026, 1, 2, 3, 4, tzinfo=UTC):%Y-%m-%d %H:%M} UTC"
     yield from (f"It ended on {at}.", f"It is not valid before {at}.")
-    yield "The certificate of one of its authorities is out of its time."
+    yield "The certificate of one of its authorities is expired or not valid yet."
     yield "It is denied."
+    constants = vars(certificate_refusal)
+    yield f"{constants['_ADVICE'][Step.PATH]}{constants['_CHAIN_IS_DROPPED']}"
 
 
 def _sentences_in(value: object) -> Iterator[str]:
@@ -79,6 +85,37 @@ def test_every_sentence_has_a_translation(locale: str) -> None:
         assert 'lang="en"' not in page, (locale, text)
         assert text not in page, (locale, text)
         assert f'<html lang="{locale}"' in page
+
+
+def test_reasons_of_a_search_without_a_path_name_no_rule() -> None:
+    told = [
+        next(sentence for pattern, sentence in _OF_AUTHORITIES if pattern.fullmatch(reason))
+        for reason in ("no path was found by checking 100 signatures", "no path leads over CN=x")
+    ]
+    assert set(told) == {"No trusted authority is known here that leads to its issuer."}
+
+
+def test_every_phrase_that_nginx_explains_is_known() -> None:
+    """Those of OpenSSL in the static pages of nginx."""
+    texts = Path("nginx/realmgate/error-texts.conf").read_text()
+    verdicts = texts.partition("$realmgate_error_verdict {")[2].partition("}")[0]
+    for said in re.findall(r'^ +"(?:~\^)?FAILED:([^"]+)"', verdicts, re.MULTILINE):
+        if "A-Za-z" not in said:
+            phrases = {f"unable to get {kind}issuer certificate" for kind in ("local ", "")}
+            phrases |= {"unable to verify the first certificate"}
+            assert (phrases if "?<" in said else {said}) <= _PHRASES.keys(), said
+
+
+def test_every_text_of_the_pages_is_shown_somewhere() -> None:
+    texts = DESIGNS.built_in.catalogs[ENGLISH]
+    sentences = set(_sentences())
+    folder = Path(gateway.__file__).parent
+    files = (*folder.rglob("*.html"), *folder.rglob("*.py"))
+    named = set(re.findall(r"\bcertificate\w+\.?", "".join(each.read_text() for each in files)))
+    for key in (key for key in texts if key.startswith("certificate")):
+        pattern = re.sub(r"\\\{\d\\\}", ".+", re.escape(texts[key].replace("''", "'")))
+        is_sentence = any(re.fullmatch(pattern, sentence) for sentence in sentences)
+        assert is_sentence or named & {key, f"{key.partition('.')[0]}."}, key
 
 
 def test_a_sentence_without_a_translation_is_marked_as_english() -> None:
