@@ -41,7 +41,7 @@ _EMERGENCY: Final = re.compile(r"\[emerg\] (?:\d+#\d+: )?(.*)")
 
 
 class NginxUnreadable(Exception):
-    """`nginx -T` gives no configuration; `str()` says why."""
+    """nginx gives no configuration, or does not accept it; `str()` says why."""
 
 
 def find_program(name: str) -> str | None:
@@ -50,7 +50,12 @@ def find_program(name: str) -> str | None:
 
 
 def installed_configuration() -> str:
-    """Return the output of `nginx -T`; raises NginxUnreadable.
+    """Return the output of `nginx -T`; raises NginxUnreadable."""
+    return read_nginx_output("-T")
+
+
+def read_nginx_output(test: str, *options: str) -> str:
+    """Return the output of `nginx -t` or `nginx -T`; raises NginxUnreadable.
 
     nginx reads certificates and keys too, and creates log files that are missing. It gets nothing
     of the environment, which has the gateway's secrets. Source: https://nginx.org/en/docs/switches.html
@@ -60,7 +65,7 @@ def installed_configuration() -> str:
         raise NginxUnreadable("nginx is not installed here")
     try:
         done = subprocess.run(
-            [binary, "-T"],
+            [binary, *options, test],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -68,9 +73,9 @@ def installed_configuration() -> str:
             env={"PATH": os.defpath},
         )
     except (OSError, subprocess.TimeoutExpired) as failure:
-        raise NginxUnreadable(f"nginx -T cannot be run: {failure}") from failure
+        raise NginxUnreadable(f"nginx {test} cannot be run: {failure}") from failure
     if done.returncode:
-        raise NginxUnreadable(f"nginx -T failed: {_reason(done.stderr)}")
+        raise NginxUnreadable(f"nginx {test} failed: {_reason(done.stderr)}")
     return done.stdout.decode(errors="replace")
 
 
@@ -365,14 +370,17 @@ def has_database(settings: "Settings") -> bool:
 
 
 def trusts_certificates(settings: "Settings") -> bool:
-    """Return whether the settings or a realm name an authority; True where that is not known."""
+    """Return whether the settings or a realm name an authority; True where that is not known.
+
+    It is not known of realms before the first start, and without the key of the database.
+    """
     from gateway.bootstrap.encryption_keys import encryption_keys_exist
     from gateway.bootstrap.services import open_services
 
     if settings.client_ca_file is not None:
         return True
     if not has_database(settings) or not encryption_keys_exist(settings):
-        return False
+        return True
 
     async def ask() -> bool:
         async with open_services(settings) as services, services.database.read() as stores:

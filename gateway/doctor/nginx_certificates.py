@@ -168,7 +168,7 @@ def _without_lists(proxy: Proxy, server: Server) -> Iterator[Finding]:
         return
     folder = proxy.main_file.parent
     files = tuple(folder / lines[-1].arguments[0] for lines in (trusted, listed))
-    if files == tuple(each and folder / each for each in proxy.gateway.trusted_files):
+    if files == tuple(each and each.absolute() for each in proxy.gateway.trusted_files):
         return
     try:
         bundle = AuthorityBundle(parse_authorities(files[0].read_bytes()))

@@ -1,6 +1,7 @@
 """Examines a configuration of nginx by all checks."""
 
 import ipaddress
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.cli.output import counted
 from gateway.doctor import nginx_certificates, nginx_decisions, nginx_headers, nginx_servers
-from gateway.doctor.findings import Examination, ExaminationOutcome, FilePlace, Finding
+from gateway.doctor.findings import Examination, ExaminationOutcome, Finding
 from gateway.doctor.installation import NginxUnreadable, installed_configuration
 from gateway.doctor.nginx_scopes import GatewayFacts, NginxCheck, NginxConfiguration, Proxy
 from gateway.doctor.nginx_syntax import (
@@ -181,17 +182,24 @@ def examine_nginx(proxy: Proxy, others: Iterable[RunningNginx] = ()) -> Iterator
     yield Examination(_READ, ExaminationOutcome.OK, text)
     if proxy.main_file is not None:
         yield from examine_nginx_process(proxy.main_file, proxy.configuration, others)
+    names = {str(location) for location in proxy.configuration.locations}
     for check in CHECKS:
-        findings = tuple(_each_once(check.find(proxy)))
+        findings = tuple(_each_once(check.find(proxy), names))
         outcome = ExaminationOutcome.WRONG if findings else ExaminationOutcome.OK
         yield Examination(check.name, outcome, "", findings, check.sources)
 
 
-def _each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield each mistake once: a line of an included file is in force in many locations."""
-    together: dict[tuple[FilePlace | None, str], list[Finding]] = {}
+def _each_once(findings: Iterable[Finding], locations: Iterable[str]) -> Iterator[Finding]:
+    """Yield each mistake once: a line of an included file is in force in many locations.
+
+    It is the same mistake where problems of the same line differ in the name of the location alone.
+    """
+    longest_first = sorted(locations, key=len, reverse=True)
+    names = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+    together: dict[Finding, list[Finding]] = {}
     for finding in findings:
-        together.setdefault((finding.place, finding.remedy), []).append(finding)
+        problem = finding.problem if finding.place is None else names.sub("", finding.problem)
+        together.setdefault(replace(finding, problem=problem), []).append(finding)
     for first, *others in together.values():
         same = {other.problem for other in others} - {first.problem}
         more = f" (and in {counted(len(same), 'more place')} of nginx)" if same else ""

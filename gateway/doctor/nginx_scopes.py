@@ -312,7 +312,7 @@ class GatewayFacts:
     certificate_lookup: str = NginxLookup.name
     """How the gateway reads the header of the certificate."""
     trusts_certificates: bool = True
-    """Whether the settings or a realm name any authority."""
+    """Whether the settings or a realm name any authority; True where that is not known."""
     trusted_files: tuple[Path | None, Path | None] = (None, None)
     """The authorities and the revocation lists of the settings."""
     public_urls: tuple[str, ...] = ()

@@ -51,6 +51,33 @@ class _End(Enum):
     FILE = "file"
 
 
+_LEAST_ARGUMENTS: Final = dict.fromkeys(
+    (
+        *("ssl_certificate", "ssl_certificate_key", "ssl_client_certificate", "ssl_crl"),
+        *(
+            "ssl_trusted_certificate",
+            "ssl_verify_client",
+            "proxy_pass",
+            "fastcgi_pass",
+            "grpc_pass",
+        ),
+        *("uwsgi_pass", "scgi_pass", "memcached_pass", "proxy_buffer_size", "proxy_cache_key"),
+        *("proxy_cache_valid", "auth_request", "alias", "root", "listen", "server_name", "include"),
+    ),
+    1,
+) | dict.fromkeys(
+    (
+        *("proxy_set_header", "grpc_set_header", "fastcgi_param", "uwsgi_param", "scgi_param"),
+        *("add_header", "rewrite", "error_page"),
+    ),
+    2,
+)
+"""Arguments without which nginx refuses a directive that checks read.
+
+Source: https://nginx.org/en/docs/dirindex.html
+"""
+
+
 def parse_configuration(
     text: str, file: str, included: Callable[[Directive], tuple[Directive, ...]] | None = None
 ) -> tuple[Directive, ...]:
@@ -78,7 +105,7 @@ def parse_configuration(
         if end is _End.SEMICOLON and directive.name == "include" and included is not None:
             levels[-1] += included(directive)
         elif end is _End.SEMICOLON:
-            levels[-1].append(directive)
+            levels[-1].append(_with_arguments(directive))
         elif directive.name.endswith(_LUA_BLOCK):
             code = reader.lua(place)
             levels[-1].append(replace(directive, arguments=(*directive.arguments, code)))
@@ -87,6 +114,14 @@ def parse_configuration(
         else:
             opened.append(directive)
             levels.append([])
+
+
+def _with_arguments(directive: Directive) -> Directive:
+    """Return a directive; raises SyntaxProblem where it has too few arguments."""
+    if len(directive.arguments) < _LEAST_ARGUMENTS.get(directive.name, 0):
+        text = f'invalid number of arguments in "{directive.name}" directive'
+        raise SyntaxProblem(directive.place, text)
+    return directive
 
 
 class _Reader:

@@ -8,6 +8,7 @@ https://nginx.org/en/docs/control.html; proc(5)
 import http.client
 import json
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -20,9 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.doctor.findings import Examination, ExaminationOutcome, Finding
-from gateway.doctor.installation import find_program, has_database
+from gateway.doctor.installation import (
+    NginxUnreadable,
+    find_program,
+    has_database,
+    read_nginx_output,
+)
 from gateway.doctor.nginx_scopes import NginxConfiguration
 from gateway.doctor.nginx_syntax import Directive
+from gateway.http.errors import UNMATCHED
 from gateway.settings import TcpAddress
 
 if TYPE_CHECKING:
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 GATEWAY: Final = "gateway-process"
 HEALTH: Final = "gateway-health"
 NGINX: Final = "nginx-process"
+NGINX_TEST: Final = "nginx-test"
 _TIME_TO_ANSWER: Final = timedelta(seconds=3)
 _LARGEST_ANSWER: Final = 256 * 1024
 _LISTENERS_OF_ALL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared
@@ -75,7 +83,10 @@ def _wrong(name: str, problem: str, remedy: str) -> Examination:
 
 
 def _answers(settings: "Settings") -> bool:
-    """Return whether the listener speaks HTTP; raises OSError without an answer."""
+    """Return whether the listener answers as the gateway; raises OSError without an answer.
+
+    The gateway refuses `/` of callers that ask for no page by a document that is known.
+    """
     address = settings.listen
     timeout = _TIME_TO_ANSWER.total_seconds()
     if isinstance(address, TcpAddress):
@@ -88,7 +99,13 @@ def _answers(settings: "Settings") -> bool:
         if not isinstance(address, TcpAddress):
             connection.connect(str(address.path))
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        return connection.recv(16).startswith(b"HTTP/1.")
+        answer = http.client.HTTPResponse(connection, method="GET")
+        try:
+            answer.begin()
+            content = answer.read(_LARGEST_ANSWER)
+        except (http.client.HTTPException, ValueError):
+            return False
+    return UNMATCHED.encode() in content
 
 
 def _examine_health(settings: "Settings") -> Iterator[Examination]:
@@ -99,16 +116,19 @@ def _examine_health(settings: "Settings") -> Iterator[Examination]:
         with closing(http.client.HTTPConnection(host, settings.management_port, timeout)) as peer:
             peer.request("GET", "/health/ready")
             document = json.loads(peer.getresponse().read(_LARGEST_ANSWER))
-        checks = [check for check in document["checks"] if check["status"] != "UP"]
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+        failed = [check for check in document["checks"] if check["status"] != "UP"]
+        findings = tuple(map(_of_health, failed))
+    except (OSError, http.client.HTTPException, RecursionError, *_OTHER_SHAPE):
         reason = f"/health/ready of {host}:{settings.management_port} cannot be read"
         yield Examination(HEALTH, ExaminationOutcome.NOT_DONE, f"{reason}.")
         return
-    findings = tuple(map(_of_health, checks))
     if findings:
         yield Examination(HEALTH, ExaminationOutcome.WRONG, "", findings)
     else:
         yield Examination(HEALTH, ExaminationOutcome.OK, "The gateway reports that it is ready.")
+
+
+_OTHER_SHAPE: Final = (ValueError, KeyError, TypeError, AttributeError)
 
 
 def _of_health(check: dict[str, Any]) -> Finding:
@@ -125,12 +145,19 @@ class RunningNginx:
     main_file: Path
     prefix: Path | None
     read_at: datetime | None
+    is_own: bool = True
+    """Whether it was started by the user of this process, who can test what it can read."""
 
     @property
     def reload_command(self) -> str:
         """The command by which it reads its configuration again."""
-        prefix = "" if self.prefix is None else f"-p {self.prefix} "
-        return f"nginx {prefix}-c {self.main_file} -s reload"
+        return shlex.join(("nginx", *self.options, "-s", "reload"))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of its configuration."""
+        prefix = () if self.prefix is None else ("-p", str(self.prefix))
+        return (*prefix, "-c", str(self.main_file))
 
 
 _PROCESSES: Final = Path("/proc")
@@ -142,25 +169,71 @@ _STARTED: Final = 19
 
 
 def running_nginx() -> Iterator[RunningNginx]:
-    """Yield every nginx that runs in the mount namespace of this process."""
+    """Yield every nginx of root or of this user that runs here and not in a container.
+
+    Other users choose the titles of their processes. Where the mount namespace of a process cannot
+    be read, the depth of its PID namespace counts. Skipped is an nginx with a relative path whose
+    working folder cannot be read.
+    """
     titles = {process: _title(process) for process in _process_ids()}
-    own = _mount_namespace("self")
     for process, title in titles.items():
-        if not title.startswith(_MASTER) or _mount_namespace(str(process)) not in {own, None}:
+        if not title.startswith(_MASTER) or not _is_of_host(process):
             continue
         words = title.removeprefix(_MASTER).split()
         given = _option(words, "-p")
-        prefix = None if given is None else Path(given)
+        prefix = None if given is None else _absolute(process, Path(given))
         main_file = Path(_option(words, "-c") or _compiled("conf-path") or "conf/nginx.conf")
+        if given is not None and prefix is None:
+            continue
         if not main_file.is_absolute():
-            main_file = Path(given or _compiled("prefix") or "/") / main_file
+            main_file = (prefix or Path(_compiled("prefix") or "/")) / main_file
         workers = [
             _started_at(child)
             for child, name in titles.items()
             if name.startswith(_WORKER) and _ENDING not in name and _parent(child) == process
         ]
         known = [instant for instant in workers if instant is not None]
-        yield RunningNginx(process, main_file, prefix, min(known, default=None))
+        is_own = _owner(process) == os.geteuid()
+        yield RunningNginx(process, main_file, prefix, min(known, default=None), is_own)
+
+
+def _is_of_host(process: int) -> bool:
+    """Return whether a process is of a trusted user, and in the namespaces of this one."""
+    if _owner(process) not in {0, os.geteuid()}:
+        return False
+    namespace = _mount_namespace(str(process))
+    if namespace is not None:
+        return namespace == _mount_namespace("self")
+    return _namespace_depth(str(process)) == _namespace_depth("self")
+
+
+def _owner(process: int) -> int | None:
+    try:
+        return (_PROCESSES / str(process)).stat().st_uid
+    except OSError:
+        return None
+
+
+def _namespace_depth(process: str) -> int:
+    """Return the number of PID namespaces from this one down to that of a process.
+
+    Source: proc(5), NSpid
+    """
+    try:
+        lines = (_PROCESSES / process / "status").read_text(errors="replace").splitlines()
+    except OSError:
+        return 0
+    return next((len(line.split()) - 1 for line in lines if line.startswith("NSpid:")), 1)
+
+
+def _absolute(process: int, path: Path) -> Path | None:
+    """Return a path of a command line; None where the process's working folder is not known."""
+    if path.is_absolute():
+        return path
+    try:
+        return (_PROCESSES / str(process) / "cwd").readlink() / path
+    except OSError:
+        return None
 
 
 def _process_ids() -> list[int]:
@@ -234,11 +307,20 @@ _TOLERANCE: Final = timedelta(milliseconds=20)
 """The kernel counts the start of a process in hundredths of a second."""
 _READ_FILES: Final = frozenset(
     {
-        *("ssl_certificate", "ssl_certificate_key", "ssl_client_certificate"),
-        *("ssl_trusted_certificate", "ssl_crl", "ssl_dhparam", "proxy_ssl_trusted_certificate"),
+        *("ssl_certificate", "ssl_certificate_key", "ssl_client_certificate", "ssl_crl"),
+        *("ssl_trusted_certificate", "ssl_dhparam", "ssl_stapling_file", "ssl_password_file"),
+        "ssl_session_ticket_key",
+        *(
+            f"{module}_ssl_{name}"
+            for module in ("proxy", "grpc", "uwsgi")
+            for name in ("certificate", "certificate_key", "crl", "trusted_certificate")
+        ),
+        *(f"{module}_ssl_password_file" for module in ("proxy", "grpc", "uwsgi")),
     }
 )
 """Directives with a file that nginx reads together with its configuration."""
+_NO_FILE: Final = re.compile(r"(data|engine|store):|.*\$", re.DOTALL)
+"""Arguments of `_READ_FILES` that name no file, or one that is read for each request."""
 _MOST_NAMED: Final = 3
 
 
@@ -272,6 +354,22 @@ def examine_nginx_process(
         numbers = ", ".join(str(each.process) for each in own)
         text = f"nginx (process {numbers}) has read its files as they are."
         yield Examination(NGINX, ExaminationOutcome.OK, text)
+    yield from map(_test_files, own)
+
+
+def _test_files(nginx: RunningNginx) -> Examination:
+    """Return whether nginx accepts its files as they are: otherwise its next reload fails."""
+    test = shlex.join(("nginx", *nginx.options, "-t"))
+    if not nginx.is_own:
+        text = f"only the user of nginx (process {nginx.process}) can run {test}"
+        return Examination(NGINX_TEST, ExaminationOutcome.NOT_DONE, f"{text}.")
+    try:
+        read_nginx_output("-t", *nginx.options)
+    except NginxUnreadable as failure:
+        problem = f"nginx (process {nginx.process}) cannot be reloaded or started again: {failure}"
+        return _wrong(NGINX_TEST, f"{problem}.", f"{test}; shows whether nginx accepts its files")
+    text = f"nginx (process {nginx.process}) accepts its files as they are."
+    return Examination(NGINX_TEST, ExaminationOutcome.OK, text)
 
 
 def _stale(
@@ -282,9 +380,16 @@ def _stale(
     changed = []
     for file in sorted(_files(configuration, main_file)):
         try:
-            written = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC)
+            written = _changed_at(Path(file))
+        except FileNotFoundError:
+            yield Finding(
+                f"{file}, which nginx (process {nginx.process}) has read, is gone: nginx refuses to"
+                " be reloaded or started.",
+                f"restore {shlex.quote(file)}; {shlex.join(('nginx', *nginx.options, '-t'))}",
+            )
+            continue
         except OSError:
-            continue  # the examination of nginx reports it
+            continue  # this user may not look at it
         if written > nginx.read_at + _TOLERANCE:
             changed.append(file)
     if changed:
@@ -297,15 +402,25 @@ def _stale(
         )
 
 
+def _changed_at(path: Path) -> datetime:
+    """Return when a file or a link to it was changed or put there; raises OSError.
+
+    `mv`, `cp -p` and `rsync -t` keep the time of modification, but not that of the inode.
+    """
+    links = [each.lstat().st_ctime for each in (path, *path.parents) if each.is_symlink()]
+    status = path.stat()
+    return datetime.fromtimestamp(max(status.st_mtime, status.st_ctime, *links), UTC)
+
+
 def _files(configuration: NginxConfiguration, main_file: Path) -> set[str]:
     """Return the files of the configuration, and those that it names for TLS."""
     found = {str(main_file)}
     for directive in _directives(configuration):
         found.add(directive.place.file)
         if directive.name in _READ_FILES and directive.arguments:
-            path = Path(directive.arguments[0])
-            if "$" not in directive.arguments[0]:
-                found.add(str(path if path.is_absolute() else main_file.parent / path))
+            argument = directive.arguments[0]
+            if not _NO_FILE.match(argument):
+                found.add(str(main_file.parent / argument))
     return found
 
 

@@ -113,8 +113,30 @@ def test_files_that_nginx_has_not_read_are_named(installation: Installation) -> 
 
 
 def _changed(installation: Installation, file: Path) -> tuple[int, str]:
-    file.write_bytes(file.read_bytes())
+    """Replace a file by an older one, as `mv` and `cp -p` do."""
+    older = file.with_name("older")
+    shutil.copy(file, older)
+    os.utime(older, (1, 1))
+    older.replace(file)
     return installation.examine("--nginx", str(installation.nginx.configuration.parent))
+
+
+def test_files_with_which_nginx_cannot_be_reloaded(installation: Installation) -> None:
+    """They are named whether nginx or the doctor is asked for the configuration."""
+    gone, main = installation.certificates / "server.crt", installation.nginx.configuration
+    content = gone.read_bytes()
+    gone.unlink()
+    for options in ((), ("--nginx", str(main))):
+        code, said = installation.examine(*options)
+        assert code == 1, said
+        assert f"WRONG {gone}, which nginx (process {installation.nginx.pid}) has read, is" in said
+        assert "cannot be reloaded or started again: nginx -t failed: cannot load" in said
+        assert f"-c {main} -t; shows whether nginx accepts its files" in said
+    gone.write_bytes(content)
+    main.write_text(f"{main.read_text()}\nunknown_directive on;\n")
+    code, said = installation.examine()
+    assert code == 1, said
+    assert 'nginx -t failed: unknown directive "unknown_directive"' in said
 
 
 def test_an_nginx_with_another_file_than_the_examined_one(
