@@ -1,5 +1,6 @@
 """The shipped nginx files are accepted as they are and run unprivileged from any prefix."""
 
+import json
 import os
 import re
 import shutil
@@ -15,8 +16,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 
-from gateway.cli.nginx import SHIPPED, PlainHttp, render_nginx
+from gateway.cli.nginx import SHIPPED, PlainHttp, render, render_nginx
 from gateway.crypto.x509.development_pki import create_pki
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
@@ -226,6 +228,45 @@ def test_the_command_renders_what_nginx_accepts(
     assert (site / "listen-https.conf").read_text() == "listen 127.0.0.1:18443 ssl http2;\n"
     assert "id[.]realmgate[.]test" in (site / "hosts.conf").read_text()
     assert '"a-secret-of-the-deployment"' in (site / "proxy-secret.conf").read_text()
+
+
+_CHOSEN = (
+    *("--upstream", "unix:/run/a.sock", "--upstream", "127.0.0.1:9000"),
+    *("--certificates", "certificates", "--without-client-certificates"),
+    *("--https-port", "18443", "--mtls-port", "18444", "--self-signed-port", "18445"),
+    *("--http-port", "18080", "--public-url", "https://id.test", "--address", "[::1]"),
+    *("--plain-http", "forward", "--connections-per-address", "7", "--revocation", "gateway"),
+    *("--http2", "directive", "--proxy-secret-file", "secret", "--user", "nobody"),
+    *("--certificate-header", "x-client-certificate"),
+)
+
+
+def test_rendering_again_keeps_the_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every option is kept; one that is given replaces the kept one."""
+    (tmp_path / "secret").write_text("a-secret-of-the-deployment")
+    output = tmp_path / "nginx"
+    monkeypatch.chdir(tmp_path)
+
+    def rendered(*options: str) -> dict[str, str]:
+        done = CliRunner().invoke(render, ["--output", str(output), *options])
+        assert done.exit_code == 0, done.output
+        return {
+            str(path.relative_to(output)): path.read_text()
+            for path in sorted(output.rglob("*"))
+            if path.is_file()
+        }
+
+    first = rendered(*_CHOSEN)
+    monkeypatch.chdir("/")
+    assert rendered() == first
+    options = json.loads(first.pop("realmgate/render-options.json"))
+    assert not [name for name, text in first.items() if "18446" in text]
+    assert "a-secret-of-the-deployment" not in json.dumps(options)
+    assert {option.name for option in render.params} - set(options) == {"output", "source"}
+    changed = rendered("--https-port", "18446")
+    assert "18446" in changed["realmgate/site/listen-https.conf"]
+    assert changed["realmgate/site/hosts.conf"] == first["realmgate/site/hosts.conf"]
+    assert rendered() == changed
 
 
 def test_operators_servers_are_included_last_and_survive_renders(
