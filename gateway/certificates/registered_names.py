@@ -8,6 +8,7 @@ Spec: RFC 8705 §2.1.2, §7.4; Keycloak: `client-x509`; attacks A14, A15
 import sys
 from typing import Final
 
+from gateway.domain.certificate_names import CertificateTemplate
 from gateway.domain.certificates import ClientCertificate, PresentedCertificate
 from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
 from gateway.domain.distinguished_names import subject_matches
@@ -69,7 +70,7 @@ def _require_name(client: Client, leaf: PresentedCertificate) -> None:
         problem = template.ambiguity(leaf)
         if problem is not None:
             raise NotRegistered(problem)
-        _require_one_device(len(template.devices(leaf)))
+        _require_one_device(len(template.devices(leaf)), template, leaf)
     elif name is not None:
         if not name.matches(leaf):
             raise NotRegistered(f"the certificate lacks the {name.kind} name of the client")
@@ -108,8 +109,15 @@ def _subject_matches(leaf: PresentedCertificate, expected: str, *, regex: bool) 
     return found
 
 
-def _require_one_device(found: int) -> None:
+def _require_one_device(
+    found: int, template: CertificateTemplate, leaf: PresentedCertificate
+) -> None:
     if found == 0:
-        raise NotRegistered("no name of the certificate fits the client's template")
+        shown = ", ".join(map(repr, template.compared_names(leaf))) or "it has none"
+        shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+        raise NotRegistered(
+            f"no name of the certificate fits the client's template {template.text}, compared with"
+            f" its {template.part} names: {shown}"
+        )
     if found > 1:
         raise NotRegistered("several names of the certificate fit the client's template")

@@ -6,6 +6,7 @@ others are copied unchanged. Nothing is searched and replaced in text.
 
 import hashlib
 import itertools
+import json
 import os
 import re
 from collections.abc import Callable
@@ -13,10 +14,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.hosts import public_url
@@ -346,6 +348,45 @@ def _write_file(path: Path, content: bytes, *, private: bool) -> None:
     draft.replace(path)
 
 
+_OPTIONS: Final = Path("realmgate", "render-options.json")
+"""The options of the last render, without secrets: another render has them as its defaults."""
+
+
+def _recorded_options(context: click.Context, _: click.Parameter, output: Path) -> Path:
+    """Take the options of the render that wrote the folder as defaults."""
+    try:
+        recorded = json.loads((output / _OPTIONS).read_bytes())
+    except FileNotFoundError:
+        return output
+    except (OSError, ValueError) as failure:
+        raise click.BadParameter(f"{_OPTIONS} cannot be read: {failure}") from failure
+    if not isinstance(recorded, dict):
+        raise click.BadParameter(f"{_OPTIONS} is not a JSON object")
+    context.default_map = recorded
+    return output
+
+
+def _record_options(context: click.Context, output: Path) -> None:
+    """Write the options that were given, now or in an earlier render."""
+    given: dict[str, Any] = {}
+    for name, value in context.params.items():
+        source = context.get_parameter_source(name)
+        if name in _NOT_RECORDED or source not in _GIVEN:
+            continue
+        if name == "proxy_secret_file":
+            if value.name == "<stdin>":
+                continue
+            given[name] = str(Path(value.name).absolute())
+        elif isinstance(value, Path):
+            given[name] = str(value.absolute())
+        else:
+            given[name] = value
+    text = json.dumps(given, indent=2, sort_keys=True)
+    _write_file(output / _OPTIONS, f"{text}\n".encode(), private=False)
+
+
+_NOT_RECORDED: Final = frozenset({"output", "source"})
+_GIVEN: Final = frozenset({ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP})
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -361,7 +402,14 @@ def nginx() -> None:
 
 
 @nginx.command(short_help="Write a complete nginx configuration.")
-@click.option("--output", type=_FOLDER, required=True, help="Folder to write to.")
+@click.option(
+    "--output",
+    type=_FOLDER,
+    required=True,
+    is_eager=True,
+    callback=_recorded_options,
+    help="Folder to write to. The options of an earlier render into it are the defaults.",
+)
 @click.option(
     "--upstream",
     "upstreams",
@@ -464,7 +512,8 @@ def render(
 ) -> None:
     """Write a complete nginx configuration, ready for `nginx -p PREFIX -c OUTPUT/realmgate.conf`.
 
-    PREFIX needs the folders run/ and logs/. Rendering again replaces the files.
+    PREFIX needs the folders run/ and logs/. Rendering again replaces the files, with the same
+    options where none are given.
     """
     settings = _settings()
     try:
@@ -479,9 +528,11 @@ def render(
         **values,
     )
     try:
-        click.echo(render_nginx(site, output.absolute(), source))
+        main = render_nginx(site, output.absolute(), source)
+        _record_options(click.get_current_context(), output)
     except OSError as failure:
         raise click.ClickException(f"{failure.filename}: {failure.strerror}") from failure
+    click.echo(main)
 
 
 def _settings() -> "Settings":

@@ -7,6 +7,8 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from cryptography import x509
+
 from gateway.doctor.findings import FilePlace, Finding
 from gateway.doctor.nginx_scopes import Location, Proxy, Server, where_lost
 from gateway.doctor.nginx_syntax import Directive
@@ -120,9 +122,13 @@ def find_logged_secrets(proxy: Proxy) -> Iterator[Finding]:
                 secret = _QUERIES.search("$request" if name in _BUILT_IN else text)
             if secret is not None and line not in reported:
                 reported.add(line)
+                log = f"access_log {line.arguments[0]}"
+                if line.place == server.place:
+                    log = (
+                        f"the server names no access_log, and nginx's default, {line.arguments[0]},"
+                    )
                 yield Finding(
-                    f"access_log {line.arguments[0]} has {secret.group()}, and so credentials,"
-                    " codes or tokens",
+                    f"{log} has {secret.group()}, and so credentials, codes or tokens",
                     f"access_log {line.arguments[0]} realmgate; (include realmgate/http.conf)",
                     line.place,
                 )
@@ -226,6 +232,55 @@ def find_server_name(proxy: Proxy) -> Iterator[Finding]:
             yield from _of_name(value, place, proxy.sites)
     if proxy.sites is not None:
         yield from _of_ports(proxy, proxy.sites)
+    yield from _outside_of_certificates(proxy)
+
+
+def _outside_of_certificates(proxy: Proxy) -> Iterator[Finding]:
+    """Yield the names of servers that their certificate does not have: clients refuse those.
+
+    A server with several certificates (RSA and ECDSA) is covered if one of them has the name.
+    Source: RFC 6125 §6.4
+    """
+    if proxy.main_file is None:
+        return
+    folder = proxy.main_file.parent
+    for server in proxy.sensitive:
+        if not any("ssl" in line.arguments for line in server.scope.own("listen")):
+            continue
+        lines = server.scope.in_force("ssl_certificate")
+        try:
+            certificates = [
+                x509.load_pem_x509_certificate((folder / line.arguments[0]).read_bytes())
+                for line in lines
+            ]
+        except (OSError, ValueError, IndexError):
+            continue  # nginx itself refuses such files, and a variable is no file
+        for name in _certifiable(server) if certificates else ():
+            if not any(_certifies(certificate, name) for certificate in certificates):
+                file = lines[-1].arguments[0]
+                yield Finding(
+                    f"the certificate {file} has no name for server_name {name}: its clients"
+                    " refuse the connection",
+                    f"ssl_certificate and ssl_certificate_key with a certificate for {name}",
+                    lines[-1].place if lines[-1].place.file == server.place.file else server.place,
+                )
+
+
+def _certifiable(server: Server) -> Iterator[str]:
+    """Yield the names of a server that a certificate can have."""
+    for name in server.listed_names:
+        plain = name.removeprefix("." if name.startswith(".") else "*.")
+        if "." in plain and re.fullmatch(r"[a-z0-9.-]*[a-z][a-z0-9-]*", plain):
+            yield name.removeprefix(".")
+
+
+def _certifies(certificate: x509.Certificate, name: str) -> bool:
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+    known = {each.lower() for each in extension.value.get_values_for_type(x509.DNSName)}
+    return name in known or f"*.{name.partition('.')[2]}" in known
 
 
 def _of_value(location: Location, value: str, place: FilePlace) -> Iterator[Finding]:

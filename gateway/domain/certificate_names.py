@@ -256,7 +256,7 @@ class CertificateTemplate:
 
         Where the subject is ambiguous the certificate is of none, but the lock of each counts.
         """
-        found = (self._fit(name) for name in self._candidates(certificate))
+        found = (self._fit(name) for name in self.compared_names(certificate))
         return tuple({one.name: one for one in found if one is not None}.values())
 
     def ambiguity(self, certificate: PresentedCertificate) -> str | None:
@@ -297,7 +297,8 @@ class CertificateTemplate:
         """Return whether certificates with the subject name a device here."""
         return any(self.fits(value) for value in self._values(subject))
 
-    def _candidates(self, certificate: PresentedCertificate) -> tuple[str, ...]:
+    def compared_names(self, certificate: PresentedCertificate) -> tuple[str, ...]:
+        """Return the names of the certificate that are compared with the template."""
         match self.part:
             case "dns":
                 return tuple(name.lower() for name in certificate.dns_names)

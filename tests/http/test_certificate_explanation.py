@@ -71,7 +71,7 @@ KINDS: Final = {
     ),
     "denied": (DENIED, "probe", "revocation", "it is on the deny list"),
     "another's": (issue("other", ROOT), "probe", "client", "subject is not the one registered"),
-    "no device": (GOOD, "fleet", "client", "no name of the certificate fits"),
+    "no device": (GOOD, "fleet", "client", f"{TEMPLATE}, compared with its uri names: it has none"),
     "locked device": (LOCKED, "fleet", "client", "is locked"),
     "disabled client": (GOOD, "off", "client", "the client is disabled"),
     "unknown client": (GOOD, "nobody", "client", "no such client"),

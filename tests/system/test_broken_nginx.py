@@ -10,15 +10,18 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from gateway.cli.nginx import NginxSite, PlainHttp, render_nginx
+from gateway.crypto.x509.development_pki import create_pki
 from gateway.doctor.findings import Finding
 from gateway.doctor.nginx_examinations import CHECKS
 from gateway.doctor.nginx_scopes import GatewayFacts, NginxConfiguration, Proxy
+from gateway.doctor.nginx_servers import find_server_name
 from gateway.doctor.nginx_syntax import Directive, read_configuration, read_dump
 from gateway.domain.forward_auth import Site
 from gateway.domain.secrets import Secret
@@ -349,3 +352,55 @@ def test_the_output_of_nginx_is_read_like_its_files(folder: Path) -> None:
         nginx_command(folder.parent, main, "-T"), capture_output=True, text=True, check=True
     )
     assert read_dump(done.stdout) == read_configuration(main)
+
+
+_CERTIFIED = {
+    "app.example.org *.apps.example.org": [],
+    "one.apps.example.org APP.example.org": [],
+    "_ localhost 127.0.0.1 $hostname app.example.*": [],
+    "other.example.org": ["other.example.org"],
+    "app.example.org www.example.org": ["www.example.org"],
+    "apps.example.org": ["apps.example.org"],
+    "a.b.apps.example.org *.example.org": ["a.b.apps.example.org", "*.example.org"],
+    ".apps.example.org": ["apps.example.org"],
+}
+
+
+def test_names_that_the_certificate_of_the_server_lacks(folder: Path, tmp_path: Path) -> None:
+    names = ("app.example.org", "*.apps.example.org")
+    create_pki(tmp_path / "own", now=datetime.now(UTC), names=names)
+    main = folder / "certified.conf"
+    own = "ssl_certificate own/server.crt;"
+    shutil.copytree(tmp_path / "own", folder / "own")
+    for listed, missing in _CERTIFIED.items():
+        main.write_text(f"""
+http {{
+    include shared/http.conf;
+    server {{
+        include shared/gateway-server.conf;
+        server_name {listed};
+        {own}
+        location / {{ include realmgate/gateway.conf; }}
+    }}
+}}
+""")
+        proxy = Proxy(NginxConfiguration(read_configuration(main)), GATEWAY, main_file=main)
+        problems = [finding.problem for finding in find_server_name(proxy)]
+        parts = [re.findall(r"server_name (\S+):", problem) for problem in problems]
+        assert parts == [[name] for name in missing], (listed, problems)
+
+
+def test_a_log_without_a_line_is_said_to_be_the_default(folder: Path) -> None:
+    main = folder / "default-log.conf"
+    main.write_text("""
+http {
+    include realmgate/http.conf;
+    server {
+        include shared/gateway-server.conf;
+        location / { include realmgate/gateway.conf; }
+    }
+}
+""")
+    ((name, finding),) = found(read_configuration(main))
+    assert name == "logged-secrets"
+    assert finding.problem.startswith("the server names no access_log"), finding

@@ -1,20 +1,25 @@
 """The shipped nginx files are accepted as they are and run unprivileged from any prefix."""
 
+import json
 import os
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 
-from gateway.cli.nginx import SHIPPED, PlainHttp, render_nginx
+from gateway.cli.nginx import SHIPPED, PlainHttp, render, render_nginx
+from gateway.crypto.x509.development_pki import create_pki
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
     Edge,
@@ -25,7 +30,7 @@ from tests.support.nginx import (
     start_nginx,
 )
 from tests.support.nginx_dump import dump
-from tests.support.ports import is_listening
+from tests.support.ports import ADDRESS, is_listening
 from tests.support.recording_upstream import recording_upstream
 
 NOBODY = 65534
@@ -153,6 +158,51 @@ def test_people_alone_need_no_authority_and_no_revocation_list(
         assert not is_listening(nginx.site.self_signed_port)
 
 
+def test_a_server_keeps_its_own_certificate(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    """The shared TLS lines name none; without one of its own a server has the rendered one."""
+    own = tmp_path / "own"
+    create_pki(own, now=datetime.now(UTC), names=("own.test",))
+    prefix = make_prefix(tmp_path / "prefix")
+    servers = prefix / "nginx/servers"
+    servers.mkdir(parents=True)
+    lines = f"ssl_certificate {own}/server.crt; ssl_certificate_key {own}/server.key;"
+    for name, certificate in (("own.test", lines), ("other.test", "")):
+        (servers / f"{name}.conf").write_text(
+            f"""server {{
+            include realmgate/site/listen-https.conf;
+            server_name {name};
+            {certificate}
+            include realmgate/tls.conf;
+            include realmgate/client-certificate-optional.conf;
+            include realmgate/guard-server.conf;
+            location / {{ include realmgate/guard.conf; proxy_pass http://127.0.0.1:1; }}
+            }}"""
+        )
+    rendered = edge_certificates.folder / "server.crt"
+    with start_nginx(prefix, edge_certificates.folder, ["127.0.0.1:1"]) as nginx:
+        for name, expected in (
+            ("own.test", own / "server.crt"),
+            ("other.test", rendered),
+            ("localhost", rendered),
+        ):
+            shown = _certificate_shown_to(name, nginx.site.https_port)
+            assert expected.read_text().startswith(shown.strip()), name
+
+
+def _certificate_shown_to(name: str, port: int) -> str:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with (
+        socket.create_connection((ADDRESS, port), timeout=10) as connection,
+        context.wrap_socket(connection, server_hostname=name) as tls,
+    ):
+        der = tls.getpeercert(binary_form=True)
+    assert der is not None
+    return ssl.DER_cert_to_PEM_cert(der)
+
+
 def test_the_command_renders_what_nginx_accepts(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
@@ -178,6 +228,45 @@ def test_the_command_renders_what_nginx_accepts(
     assert (site / "listen-https.conf").read_text() == "listen 127.0.0.1:18443 ssl http2;\n"
     assert "id[.]realmgate[.]test" in (site / "hosts.conf").read_text()
     assert '"a-secret-of-the-deployment"' in (site / "proxy-secret.conf").read_text()
+
+
+_CHOSEN = (
+    *("--upstream", "unix:/run/a.sock", "--upstream", "127.0.0.1:9000"),
+    *("--certificates", "certificates", "--without-client-certificates"),
+    *("--https-port", "18443", "--mtls-port", "18444", "--self-signed-port", "18445"),
+    *("--http-port", "18080", "--public-url", "https://id.test", "--address", "[::1]"),
+    *("--plain-http", "forward", "--connections-per-address", "7", "--revocation", "gateway"),
+    *("--http2", "directive", "--proxy-secret-file", "secret", "--user", "nobody"),
+    *("--certificate-header", "x-client-certificate"),
+)
+
+
+def test_rendering_again_keeps_the_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every option is kept; one that is given replaces the kept one."""
+    (tmp_path / "secret").write_text("a-secret-of-the-deployment")
+    output = tmp_path / "nginx"
+    monkeypatch.chdir(tmp_path)
+
+    def rendered(*options: str) -> dict[str, str]:
+        done = CliRunner().invoke(render, ["--output", str(output), *options])
+        assert done.exit_code == 0, done.output
+        return {
+            str(path.relative_to(output)): path.read_text()
+            for path in sorted(output.rglob("*"))
+            if path.is_file()
+        }
+
+    first = rendered(*_CHOSEN)
+    monkeypatch.chdir("/")
+    assert rendered() == first
+    options = json.loads(first.pop("realmgate/render-options.json"))
+    assert not [name for name, text in first.items() if "18446" in text]
+    assert "a-secret-of-the-deployment" not in json.dumps(options)
+    assert {option.name for option in render.params} - set(options) == {"output", "source"}
+    changed = rendered("--https-port", "18446")
+    assert "18446" in changed["realmgate/site/listen-https.conf"]
+    assert changed["realmgate/site/hosts.conf"] == first["realmgate/site/hosts.conf"]
+    assert rendered() == changed
 
 
 def test_operators_servers_are_included_last_and_survive_renders(
@@ -253,7 +342,7 @@ def test_chains_with_two_intermediate_authorities_are_followed(edge: Edge) -> No
     depths = [
         int(server.value("ssl_verify_depth"))
         for server in http.children("server")
-        if any(server.children("ssl_certificate"))
+        if any(server.children("ssl_protocols"))
     ]
     assert depths == [3, 3, 3]
 
