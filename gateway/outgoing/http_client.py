@@ -309,7 +309,8 @@ class GuardedHttpClient:
         found = await self._resolve(target.host, target.port)
         allowed = [address for address in found if self._policy.permits(address)]
         if not allowed:
-            raise DocumentUnavailable(f"{target.host} has no address that is allowed")
+            text = f"{target.host} has no address that is allowed: see REALMGATE_FETCH_NETWORKS"
+            raise DocumentUnavailable(text)
         tls = self._verification.context() if target.secure else None
         name = target.host if target.secure else None
         failure: OSError = OSError("no address")
@@ -360,7 +361,7 @@ class GuardedSockets:
         """Return a connected socket; raises OSError, also where no address is allowed."""
         found = await self._resolve(host, port)
         allowed = [address for address in found if self._policy.permits(address)]
-        failure = OSError(f"{host} has no address that is allowed")
+        failure = OSError(f"{host} has no address that is allowed: see REALMGATE_MAIL_NETWORKS")
         for address in allowed[:_MOST_ADDRESSES]:
             try:
                 return await _connected(address, port)

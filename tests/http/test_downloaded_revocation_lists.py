@@ -150,7 +150,7 @@ async def test_a_private_address_has_to_be_allowed(
     lists = revocation_downloads(load_settings(), downloads.clock)
     assert lists is not None
     await lists.refresh()
-    assert "no address that is allowed" in (lists.problem or "")
+    assert "no address that is allowed: see REALMGATE_FETCH_NETWORKS" in (lists.problem or "")
     assert downloads.server.asked == []
 
 

@@ -1,1 +1,1 @@
-"""The short-lived store: Redis 6 or later, or Valkey."""
+"""The short-lived store: Redis 7.0 or later, or Valkey."""

@@ -214,7 +214,7 @@ _NOTHING = "rg:nothing"
 """A key that never exists."""
 _UNCHECKED = (
     "the server does not show its version and memory policy (INFO is not permitted): make sure"
-    " that it is Redis 6 or later, or Valkey, with maxmemory-policy noeviction"
+    " that it is Redis 7.0 or later, or Valkey, with maxmemory-policy noeviction"
 )
 
 

@@ -229,7 +229,7 @@ async def test_private_addresses_are_refused_unless_allowed(
     received: MailServer,
 ) -> None:
     failure = await _failure(_sender(AddressPolicy()), _smtp(received))
-    assert "no address that is allowed" in str(failure)
+    assert "no address that is allowed: see REALMGATE_MAIL_NETWORKS" in str(failure)
     assert received.recipients == []
 
 
