@@ -405,10 +405,10 @@ def test_the_static_page_repeats_the_words_of_the_check(
             assert "send its intermediate certificates" not in page, kind
         for language in ("de", "fr", "es", "ja", "ar"):
             headers = BROWSER | {"Accept-Language": language}
-            for kind, words in _OF_OPENSSL.items():
+            for kind, phrase in _OF_OPENSSL.items():
                 page = get(nginx, edge_certificates.pair(kind), "/", headers).text
                 assert f'<html lang="{language}"' in page
-                shown = rf"<bdi lang='en' dir='ltr'>{words}</bdi>"
+                shown = rf"<bdi lang='en' dir='ltr'>{phrase}</bdi>"
                 assert re.search(shown, page), (language, kind)
                 text = re.sub(r"(?s)<style.*?</style>|<bdi lang='en'.*?</bdi>|<[^>]*>", "", page)
                 assert not re.search(r"The check|is not known|administrator", text), language
