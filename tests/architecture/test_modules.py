@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_MODULES, MOST_LINES = 600, 127_500
+MOST_MODULES, MOST_LINES = 600, 127_900
 LONGEST_MODULE, SHORTEST_MEDIAN = 600, 120
 SMALL_MODULE, MOST_SMALL_MODULES = 40, 60
 """Of `gateway/`: a module is a concept that is looked up, neither a line nor a book."""
