@@ -365,7 +365,6 @@ def test_an_unknown_listener_refuses_the_whole_change(
     [
         {"eventsEnabled": "yes"},
         {"eventsExpiration": -5},
-        {"eventsExpiration": 1.5},
         {"eventsExpiration": 99999999999999999999},
         {"eventsExpiration": "x"},
         {"eventsListeners": "email"},

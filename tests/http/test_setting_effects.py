@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from gateway.cli import main
 from gateway.representations.field_table import snake_case
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.repeated_settings import MIRRORED
+from gateway.representations.repeated_settings import LISTED_IF_GIVEN, MIRRORED, NEVER_LISTED
 from scripts.setting_rows import SETTING_ROWS, Effect, Place, SettingRow
 from tests.support.spec_stack import Stack
 from tests.support.wire import SECRET, basic
@@ -372,7 +372,10 @@ def written_file(folder: Path) -> list[str]:
     }
     (folder / "realm.json").write_text(json.dumps(document))
     paths = [f"clientScopes[s].attributes.{name}" for name in scope]
-    return [*paths, *(f"attributes.{name}" for name in attributes), *fields]
+    # An attribute that repeats a field is read, and reported, as the field.
+    repeated = LISTED_IF_GIVEN | NEVER_LISTED
+    paths += [name if name in repeated else f"attributes.{name}" for name in attributes]
+    return [*paths, *fields]
 
 
 def run(realm: Administered, *arguments: str) -> str:

@@ -51,17 +51,16 @@ ATTEMPTS = (
 UNDERSCORES_ON = {
     "realmgate/server.conf": ("underscores_in_headers off;", "underscores_in_headers on;")
 }
-CARELESS_LOCATION = {
-    "realmgate.conf": (
-        "        location / {",
-        """
-        location /careless/ {
-            proxy_set_header X-Harmless yes;
-            proxy_pass http://realmgate;
-        }
+_CARELESS = """
+    location /careless/ {
+        proxy_set_header X-Harmless yes;
+        proxy_pass http://realmgate;
+    }
 
-        location / {""",
-    )
+    location / {"""
+CARELESS_LOCATION = {
+    "realmgate.conf": ("        location / {", _CARELESS),
+    "realmgate/certificate-servers.conf": ("    location / {", _CARELESS),
 }
 
 
