@@ -353,7 +353,9 @@ _OPTIONS: Final = Path("realmgate", "render-options.json")
 
 
 def _recorded_options(context: click.Context, _: click.Parameter, output: Path) -> Path:
-    """Take the options of the render that wrote the folder as defaults."""
+    """Take the options of the render that wrote the folder, unless a complete command is given."""
+    if context.meta.get(_IS_COMPLETE):
+        return output
     try:
         recorded = json.loads((output / _OPTIONS).read_bytes())
     except FileNotFoundError:
@@ -386,6 +388,8 @@ def _record_options(context: click.Context, output: Path) -> None:
 
 
 _NOT_RECORDED: Final = frozenset({"output", "source"})
+_REQUIRED: Final = frozenset({"--upstream", "--certificates"})
+_IS_COMPLETE: Final = "gateway.cli.nginx.is_complete"
 _GIVEN: Final = frozenset({ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP})
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -401,14 +405,23 @@ def nginx() -> None:
     """Write nginx's configuration for this machine."""
 
 
-@nginx.command(short_help="Write a complete nginx configuration.")
+class _RenderCommand(click.Command):
+    """Notes whether the options are all given: then none of an earlier render counts."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        context.meta[_IS_COMPLETE] = {each.partition("=")[0] for each in args} >= _REQUIRED
+        return super().parse_args(context, args)
+
+
+@nginx.command(cls=_RenderCommand, short_help="Write a complete nginx configuration.")
 @click.option(
     "--output",
     type=_FOLDER,
     required=True,
     is_eager=True,
     callback=_recorded_options,
-    help="Folder to write to. The options of an earlier render into it are the defaults.",
+    help="Folder to write to. Without --upstream and --certificates the options of the earlier"
+    " render into it count.",
 )
 @click.option(
     "--upstream",

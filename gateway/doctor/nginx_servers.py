@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 
+from gateway.crypto.x509.parse import load_any_certificate
 from gateway.doctor.findings import FilePlace, Finding
 from gateway.doctor.nginx_scopes import Location, Proxy, Server, where_lost
 from gateway.doctor.nginx_syntax import Directive
@@ -250,8 +251,7 @@ def _outside_of_certificates(proxy: Proxy) -> Iterator[Finding]:
         lines = server.scope.in_force("ssl_certificate")
         try:
             certificates = [
-                x509.load_pem_x509_certificate((folder / line.arguments[0]).read_bytes())
-                for line in lines
+                load_any_certificate((folder / line.arguments[0]).read_bytes()) for line in lines
             ]
         except (OSError, ValueError, IndexError):
             continue  # nginx itself refuses such files, and a variable is no file

@@ -101,7 +101,8 @@ def certificate_zoo(tmp_path_factory: pytest.TempPathFactory) -> Zoo:
 
 def make_zoo(folder: Path, now: datetime) -> Zoo:
     """Make the zoo: the PKI in `folder`/certs, the animals in `folder`."""
-    create_pki(folder / "certs", now=now)
+    # The host of the protected sites of tests is among the names of the server certificate.
+    create_pki(folder / "certs", names=("app.example.test",), now=now)
     keeper = CertificateKeeper(folder, read_authority(folder / "certs", ISSUING), now)
     keeper.issued_by_the_pki()
     keeper.issued_by_strangers()

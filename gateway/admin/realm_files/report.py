@@ -324,7 +324,7 @@ def _masked_secrets(context: _Context) -> Iterator[Finding]:
     names = [
         _name_of_client(client)
         for client in context.clients
-        if client.get("secret") == MASK and client.get("clientId") in context.new_clients
+        if client.get("secret") == MASK and _name_of_client(client) in context.new_clients
     ]
     sentence = "secrets are masked in the file: new ones were generated, give them to the clients"
     yield from found_names(FindingKind.NEEDS_YOU, "clients.secret", names, sentence)
@@ -335,14 +335,14 @@ def _clients_without_subject(context: _Context) -> Iterator[Finding]:
 
     A file without client scopes gets the built-in ones, `basic` among them, so that the migration
     to version 25 adds `basic` to no client.
-    Keycloak: RealmManager.importRealm, MigrateTo25_0_0.migrateRealm
+    Keycloak: realm import, migration of files before 25
     """
     if context.document.get("clientScopes") is not None:
         return
     names = [
         _name_of_client(client)
         for client in context.clients
-        if client.get("clientId") in context.new_clients and _has_no_subject(client)
+        if _name_of_client(client) in context.new_clients and _has_no_subject(client)
     ]
     sentence = (
         "the file has no clientScopes, and no mapper adds `sub` to access tokens of these clients, "
