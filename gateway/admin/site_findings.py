@@ -43,7 +43,7 @@ class SiteCheck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SiteProblem:
-    """Something that is missing; `stops` tells whether requests fail because of it."""
+    """A missing object; `stops` is true if requests fail because of it."""
 
     check: SiteCheck
     problem: str

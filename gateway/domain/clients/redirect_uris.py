@@ -181,7 +181,7 @@ def _matches_pattern(uri: str, parts: _Parts, pattern: str) -> bool:
 
 
 def _holds_response(uri: str) -> bool:
-    """Tell whether a parameter of a response stands in the query or in the fragment.
+    """Return whether a parameter of a response is in the query or in the fragment.
 
     An application that is routed by its hash has a query in the fragment: `#/route?name=value`.
     """
